@@ -302,6 +302,16 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
         return self.batch or 1
 
     @property
+    def highest_id(self) -> int:
+        """The highest of its sequence ids."""
+        return max(self.sequence_id, self.highest_sequence_id)
+
+    @property
+    def is_early_chunk(self) -> bool:
+        """Whether it is of a chunk before the last of its message."""
+        return self.chunk_id is not None and self.chunks is not None and self.chunk_id != self.chunks - 1
+
+    @property
     def is_unread(self) -> bool:
         """Whether its codec cannot unpack the body, so that nothing is known of what it holds."""
         return self.unpacked_bytes == -1

@@ -51,6 +51,7 @@ from assay_conformance.pulsar.timeline.producers import (
     Send,
     Unit,
 )
+from assay_conformance.pulsar.timeline.publishes import Publish, Publishes, takes_for_copy
 from assay_conformance.pulsar.timeline.registering import Registered, whose
 from assay_conformance.pulsar.timeline.requests import Registration, Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
@@ -115,6 +116,8 @@ __all__ = [
     "PermitAccount",
     "Producer",
     "ProducerSession",
+    "Publish",
+    "Publishes",
     "Registered",
     "Registration",
     "Request",
@@ -166,6 +169,7 @@ __all__ = [
     "offers",
     "precedence",
     "session_for",
+    "takes_for_copy",
     "topics_of",
     "turns",
     "unchanged_topics",

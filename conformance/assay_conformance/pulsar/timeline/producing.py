@@ -15,6 +15,7 @@ from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.obstacles import Obstacles
 from assay_conformance.pulsar.timeline.pending import Pending
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
+from assay_conformance.pulsar.timeline.publishes import Publishes
 from assay_conformance.pulsar.timeline.requests import ANSWERS, Answers
 from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, fixed_topics, grown_topics, routed
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
@@ -30,6 +31,11 @@ class Producing(Consuming):
     def served_producers(self) -> list[ServedProducer]:
         """Every PRODUCER as its broker saw it, in order."""
         return served_producers(self._tracker, self.events)
+
+    @cached_property
+    def publishes(self) -> Publishes:
+        """Every SEND as its broker got and answered it."""
+        return Publishes(self.events)
 
     @cached_property
     def answers_to_requests(self) -> Answers:

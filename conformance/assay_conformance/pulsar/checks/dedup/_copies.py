@@ -15,11 +15,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.pulsar.checks.dedup._deduplication import Name, deduplicated, name_of, named_session
 from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
-from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, each, ms
+from assay_conformance.pulsar.timeline import MS, Exercised, Publish, Says, Timeline, breach, each, ms
 
 
 class Copied(Enum):
@@ -54,13 +54,12 @@ class SameBytes:
 
 @dataclass(slots=True, eq=False)
 class Arrival:
-    """A SEND at the broker, and its answer; a duplicate of `record` where `copied` says so."""
+    """A SEND at the broker; a duplicate of `record` where `copied` says so."""
 
-    send: Frame
-    unit: SameBytes | None = None
+    publish: Publish
+    unit: SameBytes
     copied: Copied | None = None
     record: Record | None = None
-    answer: Frame | None = None
 
 
 class Copies:
@@ -71,62 +70,49 @@ class Copies:
         self._timeline = timeline
         settings = timeline.topology.settings
         self._idle_ns, self._names = settings.dedup_idle_minutes * 60_000 * MS, settings.dedup_max_producers
-        self.answered: list[Arrival] = []
-        """Duplicates, in order of their answers."""
+        self.arrivals: dict[Publish, Arrival] = {}
         self.survivors: list[tuple[LastId, Record]] = []
         self.units: dict[tuple[str, int], SameBytes] = {}
         self._records: dict[Name, Record] = {}
-        self._waiting: dict[tuple[int, int | None], dict[int, list[Arrival]]] = {}
-        """(connection, producer) -> sequence id -> SENDs without an answer."""
         self._topics = deduplicated(timeline.view)
         if self._topics:
             self._walk()
 
     def _walk(self) -> None:
-        events = self._timeline.events
+        events, publishes = self._timeline.events, self._timeline.publishes
         named = {one.event.seq: one for one in last_ids(self._timeline)}
-        frames = events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR", "PRODUCER_SUCCESS")
+        frames = events.frames("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS")
         moments: list[Frame | Stored] = [*frames, *events.of(Stored)]
-        for moment in sorted(moments, key=lambda one: one.seq):
+        for moment in in_order(moments):
             if isinstance(moment, Stored):
                 self._stored(moment)
-            elif moment.command == "SEND":
-                self._send(moment)
-            elif moment.command == "PRODUCER" and moment.to_receiver:
-                # SENDs that reached the broker before the producer registered again are not answered any more.
-                self._waiting.pop((moment.conn, moment.producer_id), None)
             elif moment.seq in named:
                 self._named(named[moment.seq])
-            elif moment.command in ("SEND_RECEIPT", "SEND_ERROR") and moment.from_sender:
-                self._answer(moment)
+            elif (publish := publishes.of(moment)) is not None:
+                if moment is publish.send:
+                    self._send(publish)
+                else:
+                    self._receipted(publish, moment)
 
-    def _send(self, send: Frame) -> None:
-        if not send.to_receiver or send.unit is None or send.intact is False:
-            return  # One that is damaged is refused for its checksum, before its id is looked at.
+    def _send(self, publish: Publish) -> None:
+        send = publish.send
         session = named_session(self._timeline, send, self._topics)
-        if session is None:
+        if session is None or send.unit is None or publish.is_early_chunk or not publish.is_intact:
             return
-        arrival = Arrival(send)
-        if not checked_later(send.meta):
-            self._compare(arrival, name_of(session), send.unit)
-        waiting = self._waiting.setdefault((send.conn, send.producer_id), {})
-        waiting.setdefault(send.sequence_id or 0, []).append(arrival)
-
-    def _compare(self, arrival: Arrival, name: Name, content: int) -> None:
-        send, lowest = arrival.send, arrival.send.sequence_id or 0
-        highest = max(lowest, effective_highest_id(send))
-        unit = arrival.unit = self.units.setdefault((name[0], content), SameBytes(name, lowest, highest))
+        name = name_of(session)
+        unit = self.units.setdefault((name[0], send.unit), SameBytes(name, publish.id, publish.highest_id))
+        arrival = self.arrivals[publish] = Arrival(publish, unit)
         record = self._records.get(name)
-        if record is None or lowest > record.highest or self._may_be_forgotten(name, record, send):
+        if record is None or publish.id > record.highest or self._may_be_forgotten(name, record, send):
             unit.new += 1
             return
         arrival.record = record
         if record.loads != self._timeline.loads(name[0], send):
             arrival.copied = Copied.LOADED
-        elif highest > record.highest:
+        elif publish.highest_id > record.highest:
             arrival.copied = Copied.STRADDLING
         else:
-            arrival.copied = Copied.INSIDE if lowest > record.lowest else Copied.AGAIN
+            arrival.copied = Copied.INSIDE if publish.id > record.lowest else Copied.AGAIN
         unit.copies.append(arrival)
 
     def _may_be_forgotten(self, name: Name, record: Record, at: Frame) -> bool:
@@ -138,28 +124,20 @@ class Copies:
 
     def _stored(self, stored: Stored) -> None:
         unit = self.units.get((stored.topic, stored.unit))
-        if unit is not None and not checked_later(stored.meta):
+        if unit is not None and not stored.meta.is_early_chunk:
             unit.stored.append(stored)
-            self._persisted(unit, stored, max(unit.highest, highest_id(stored)))
+            self._persisted(unit, stored, max(unit.highest, stored.meta.highest_id))
+
+    def _receipted(self, publish: Publish, receipt: Frame) -> None:
+        arrival = self.arrivals.get(publish)
+        if arrival is not None and arrival.copied is None and not is_duplicate(receipt):
+            self._persisted(arrival.unit, receipt, arrival.unit.highest)
 
     def _persisted(self, unit: SameBytes, event: Frame | Stored, highest: int) -> None:
         record = self._records.get(unit.name)
         if record is None or highest > record.highest:
             loads = self._timeline.loads(unit.name[0], event)
             self._records[unit.name] = Record(unit.lowest, highest, event, loads)
-
-    def _answer(self, answer: Frame) -> None:
-        waiting = self._waiting.get((answer.conn, answer.producer_id), {}).get(answer.sequence_id or 0)
-        if not waiting:
-            return
-        duplicate = answer.command == "SEND_RECEIPT" and is_duplicate(answer)
-        fitting = next((arrival for arrival in waiting if (arrival.copied is not None) == duplicate), waiting[0])
-        waiting.remove(fitting)
-        if fitting.copied is not None:
-            fitting.answer = answer
-            self.answered.append(fitting)
-        elif answer.command == "SEND_RECEIPT" and not duplicate and fitting.unit is not None:
-            self._persisted(fitting.unit, answer, fitting.unit.highest)
 
     def _named(self, last_id: LastId) -> None:
         record = self._records.get(last_id.name)
@@ -172,12 +150,12 @@ class Copies:
 def duplicates_of(timeline: Timeline, *kinds: Copied) -> Says:
     """Judge duplicates of these kinds: they are not stored, and are answered by a receipt without an id."""
     copies = timeline.once(Copies)
-    yield from each((copy for copy in copies.answered if copy.copied in kinds), _is_answered)
+    yield from each((copy for copy in copies.arrivals.values() if copy.copied in kinds), _is_answered)
     yield from each(copies.units.values(), _is_stored_once, kinds)
 
 
 def _is_answered(copy: Arrival) -> Says:
-    answer = copy.answer
+    send, answer = copy.publish.send, copy.publish.likely_answer
     if answer is None:
         return
     if answer.command == "SEND_RECEIPT" and is_duplicate(answer):
@@ -186,9 +164,9 @@ def _is_answered(copy: Arrival) -> Says:
     got = f"error {answer.fields.get('error')}" if answer.command == "SEND_ERROR" else "the id of a new entry"
     yield breach(
         "wrong-answer",
-        f"the SEND with sequence id {answer.sequence_id} that reached the broker at {ms(copy.send.t_ns)} was a "
+        f"the SEND with sequence id {answer.sequence_id} that reached the broker at {ms(send.t_ns)} was a "
         f"duplicate; expected a receipt without an id; the answer at {ms(answer.t_ns)} carries {got}",
-        *(copy.send, answer),
+        *(send, answer),
     )
 
 
@@ -200,7 +178,7 @@ def _is_stored_once(kinds: tuple[Copied, ...], unit: SameBytes) -> Says:
     yield breach(
         "duplicate-stored",
         f"topic {topic} had stored producer {name} up to sequence id {copy.record.highest}; expected the SEND with "
-        f"sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} not to be stored; it was, as "
+        f"sequence ids {unit.lowest} to {unit.highest} at {ms(copy.publish.send.t_ns)} not to be stored; it was, as "
         f"{stored.id.name}",
-        *(copy.record.event, copy.send, stored),
+        *(copy.record.event, copy.publish.send, stored),
     )

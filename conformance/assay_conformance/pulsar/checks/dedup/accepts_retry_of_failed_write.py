@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.pulsar.checks.dedup._deduplication import (
     NO_SEQUENCE_ID,
@@ -12,23 +13,18 @@ from assay_conformance.pulsar.checks.dedup._deduplication import (
     name_of,
     named_session,
 )
-from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
-from assay_conformance.pulsar.checks.dedup._retries import is_taken_for_copy
-from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Publish, Says, Timeline, breach, check, ms, takes_for_copy
 
 
 @dataclass(slots=True, eq=False)
 class _Write:
-    """A SEND at the broker. `clean`: nothing with its id or a later one was stored or pending when it arrived.
-    `failed`: the earlier SEND with its id whose write failed and the SEND_ERROR, where this one must be stored because
-    of that; `answer`: its own."""
+    """`clean`: nothing with its id or a later one was stored or pending when it arrived. `failed`: the earlier SEND
+    with its id whose write failed and the SEND_ERROR, where this one must be stored because of that."""
 
-    send: Frame
+    publish: Publish
     name: _Name
-    highest: int
     clean: bool
     failed: tuple[Frame, Frame] | None = None
-    answer: Frame | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -37,77 +33,63 @@ class _Name:
 
     stored: int = NO_SEQUENCE_ID
     arrived: int = NO_SEQUENCE_ID
-    pending: dict[int, _Write] = field(default_factory=dict)
-    """By the number of the SEND's event, since a frame that a fault duplicates arrives twice under one id."""
+    pending: dict[Publish, None] = field(default_factory=dict)
+    """In order of arrival."""
     failures: dict[int, tuple[Frame, Frame]] = field(default_factory=dict)
     """Sequence id -> a SEND whose write failed, and its SEND_ERROR."""
 
     def is_clean(self, id: int) -> bool:
-        return id > self.arrived or (id > self.stored and all(id > write.highest for write in self.pending.values()))
+        return id > self.arrived or (id > self.stored and all(id > one.highest_id for one in self.pending))
 
     def written(self, highest: int) -> None:
         """Note that all up to this id are written."""
         self.stored = max(self.stored, highest)
-        while self.pending and (first := next(iter(self.pending.values()))).highest <= highest:
-            del self.pending[first.send.seq]
+        while (first := next(iter(self.pending), None)) is not None and first.highest_id <= highest:
+            del self.pending[first]
 
 
 def _retries(timeline: Timeline) -> Iterator[_Write]:
-    """Yield SENDs that repeat a failed write.
-
-    SENDs arriving after the broker's CLOSE_PRODUCER are ignored; those of a connection that was lost may still be
-    written.
-    """
+    """Yield SENDs that repeat a failed write. Those of a connection that was lost may still be written."""
     topics = deduplicated(timeline.view) if timeline.events.frames("SEND_ERROR") else frozenset()
-    names, gone = dict[Name, _Name](), set[tuple[int, int | None]]()
-    waiting: dict[tuple[int, int | None], dict[int, list[_Write]]] = {}
-    frames = timeline.events.frames("PRODUCER", "CLOSE_PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR")
+    names, writes = dict[Name, _Name](), dict[Publish, _Write]()
+    frames = timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR")
     moments: list[Frame | Stored] = [*frames, *timeline.events.of(Stored)] if topics else []
-    for moment in sorted(moments, key=lambda one: one.seq):
+    for moment in in_order(moments):
         if isinstance(moment, Stored):
             known = names.get((moment.topic, moment.meta.producer_name))
-            if known is not None and not checked_later(moment.meta):
-                known.written(highest_id(moment))
+            if known is not None and not moment.meta.is_early_chunk:
+                known.written(moment.meta.highest_id)
             continue
-        place = (moment.conn, moment.producer_id)
-        if moment.command == "PRODUCER" and moment.to_receiver:
-            gone.discard(place)
-            waiting.pop(place, None)
-        elif moment.command == "CLOSE_PRODUCER" and moment.at_broker:
-            gone.add(place)
-        elif moment.command == "SEND" and moment.to_receiver and moment.intact is not False and place not in gone:
+        publish = timeline.publishes.of(moment)
+        if publish is None or publish.is_ignored or not publish.is_intact:
+            continue
+        if moment is publish.send:
             session = named_session(timeline, moment, topics)
             if session is not None:
-                write = _arrived(names, session, moment)
-                waiting.setdefault(place, {}).setdefault(moment.sequence_id or 0, []).append(write)
-        elif moment.command in ("SEND_RECEIPT", "SEND_ERROR") and moment.from_sender:
-            writes = waiting.get(place, {}).get(moment.sequence_id or 0)
-            if writes:
-                # A duplicate is answered without the store, before the first SEND with its id, which waits for it.
-                write = writes.pop(-1 if is_taken_for_copy(moment) else 0)
-                _answered(write, moment)
-                if write.failed is not None:
-                    yield write
+                writes[publish] = _arrived(names.setdefault(name_of(session), _Name()), publish)
+        elif publish in writes:
+            _answered(writes[publish], moment)
+            if writes[publish].failed is not None:
+                yield writes[publish]
 
 
-def _arrived(names: dict[Name, _Name], session: ProducerSession, send: Frame) -> _Write:
-    name, id = names.setdefault(name_of(session), _Name()), send.sequence_id or 0
-    if checked_later(send.meta):
-        return _Write(send, name, max(id, effective_highest_id(send)), clean=False)
-    write = _Write(send, name, max(id, effective_highest_id(send)), clean=name.is_clean(id))
-    write.failed = name.failures.pop(id, None) if write.clean else None
-    name.pending[send.seq] = write
-    name.arrived = max(name.arrived, write.highest)
+def _arrived(name: _Name, publish: Publish) -> _Write:
+    if publish.is_early_chunk:
+        return _Write(publish, name, clean=False)
+    write = _Write(publish, name, clean=name.is_clean(publish.id))
+    write.failed = name.failures.pop(publish.id, None) if write.clean else None
+    name.pending[publish] = None
+    name.arrived = max(name.arrived, publish.highest_id)
     return write
 
 
 def _answered(write: _Write, answer: Frame) -> None:
-    write.answer = answer
-    write.name.pending.pop(write.send.seq, None)
+    name, publish = write.name, write.publish
+    name.pending.pop(publish, None)
     if answer.command == "SEND_RECEIPT" and not is_duplicate(answer):
-        write.name.written(write.highest)
+        name.written(publish.highest_id)
     elif write.clean and answer.fields.get("error") == "PersistenceError":
-        write.name.failures[answer.sequence_id or 0] = (write.send, answer)
+        name.failures[publish.id] = (publish.send, answer)
 
 
 @check("dedup.accepts-retry-of-failed-write", of=_retries)
@@ -117,10 +99,11 @@ def accepts_retry_of_failed_write(timeline: Timeline, retry: _Write) -> Says:
 
     A retry is judged where it is clean, too, and not when it fails again: the store may be down for long.
     """
-    if retry.failed is None or retry.answer is None:
+    again, answer = retry.publish.send, retry.publish.likely_answer
+    if retry.failed is None or answer is None:
         return
-    (send, error), answer = retry.failed, retry.answer
-    if not is_taken_for_copy(answer):
+    send, error = retry.failed
+    if not takes_for_copy(answer):
         if answer.command == "SEND_RECEIPT":
             yield Exercised(answer)
         return
@@ -128,7 +111,7 @@ def accepts_retry_of_failed_write(timeline: Timeline, retry: _Write) -> Says:
     yield breach(
         "retry-not-taken",
         f"the SEND with sequence id {answer.sequence_id} at {ms(send.t_ns)} was not written (SEND_ERROR at "
-        f"{ms(error.t_ns)}); it arrived again at {ms(retry.send.t_ns)}, and nothing with its id or a later one was "
+        f"{ms(error.t_ns)}); it arrived again at {ms(again.t_ns)}, and nothing with its id or a later one was "
         f"stored or pending; expected it to be stored; at {ms(answer.t_ns)} it got {got}",
-        *(error, retry.send, answer),
+        *(error, again, answer),
     )

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated
-from assay_conformance.pulsar.checks.dedup._names import checked_later, highest_id
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, ServedProducer, Timeline, breach, check, ms
 
 SWEPT_NS = 2_000 * MS
@@ -37,7 +36,7 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
     used, left, there = dict[Name, Stored](), dict[Name, Event](), Counter[Name]()
     for moment, one in _moments(timeline) if topics else ():
         if isinstance(moment, Stored):
-            if base_topic(moment.topic) in topics and not checked_later(moment.meta):
+            if base_topic(moment.topic) in topics and not moment.meta.is_early_chunk:
                 name = (moment.topic, moment.meta.producer_name)
                 used[name] = moment
                 left.pop(name, None)
@@ -51,7 +50,7 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
             if stored is not None and not there[name] and loads(one.topic, stored) == loads(one.topic, moment):
                 if gone is not None:
                     yield _Return(name, stored, gone, moment)
-                if _last_id(moment) < highest_id(stored):
+                if _last_id(moment) < stored.meta.highest_id:
                     # Forgotten, rightly or not: later answers do not name it either.
                     del used[name]
             there[name] += 1
@@ -82,7 +81,7 @@ def forgets_inactive_producers(timeline: Timeline, back: _Return) -> Says:
     """
     limit_ns = timeline.topology.settings.dedup_idle_minutes * 60_000 * MS
     (topic, name), stored, left, answer = back
-    unused_ns, highest = answer.t_ns - left.t_ns, highest_id(stored)
+    unused_ns, highest = answer.t_ns - left.t_ns, stored.meta.highest_id
     if answer.t_ns - stored.t_ns < limit_ns:
         return
     came = f"PRODUCER_SUCCESS at {ms(answer.t_ns)} for producer name {name} of topic {topic}, which had no producer "

@@ -9,7 +9,6 @@ from assay_conformance.model.event import Fate, Frame
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, deduplicated, named_session
 from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
-from assay_conformance.pulsar.checks.dedup._names import checked_later
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 
@@ -55,7 +54,7 @@ def _registered(timeline: Timeline) -> Iterator[_Registered]:
         if base_topic(place) not in judged:
             continue
         if frame.command == "SEND":
-            if checked_later(frame.meta):
+            if frame.meta is not None and frame.meta.is_early_chunk:
                 # Chunks have receipts and are not in the snapshot: topics with chunks are not judged.
                 judged -= {base_topic(place)}
             continue

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
 from assay_conformance.pulsar.checks.dedup._deduplication import (
     NO_SEQUENCE_ID,
@@ -12,8 +13,7 @@ from assay_conformance.pulsar.checks.dedup._deduplication import (
     name_of,
     named_session,
 )
-from assay_conformance.pulsar.checks.dedup._names import Place, highest_id, place_of
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Publish, Says, Timeline, breach, check, ms
 
 
 @dataclass(slots=True, eq=False)
@@ -24,30 +24,31 @@ class _Name:
     stored: int = NO_SEQUENCE_ID
     late: dict[int, int] = field(default_factory=dict)
     """Number (`seq`) of an entry that the broker reported late -> its highest id."""
-    waiting: dict[Place, Frame] = field(default_factory=dict)
+    waiting: dict[Publish, None] = field(default_factory=dict)
     """SENDs that are neither stored nor refused yet, in order of arrival."""
 
     def take(self, stored: Stored) -> None:
         """Note that all up to this entry are stored."""
         if stored.late:
-            self.late[stored.seq] = highest_id(stored)
-        self.stored = max(self.stored, highest_id(stored))
-        while self.waiting and ((first := next(iter(self.waiting.values()))).sequence_id or 0) <= self.stored:
-            del self.waiting[place_of(first)]
+            self.late[stored.seq] = stored.meta.highest_id
+        self.stored = max(self.stored, stored.meta.highest_id)
+        while (first := next(iter(self.waiting), None)) is not None and first.id <= self.stored:
+            del self.waiting[first]
 
-    def first_pending(self, id: int) -> Frame | None:
+    def first_pending(self, id: int) -> Publish | None:
         """Return the SEND with this id or a later one that is not stored yet."""
-        pending = self.waiting.values() if id <= self.arrived and id > self.stored else ()
-        return next((send for send in pending if id <= (send.sequence_id or 0)), None)
+        pending = self.waiting if self.stored < id <= self.arrived else ()
+        return next((one for one in pending if id <= one.id), None)
 
 
 class _Copy(NamedTuple):
-    """A duplicate, the SEND before it that was not stored yet, and the answer to the duplicate."""
+    """A duplicate, and the SEND before it that was not stored yet. `decided`: all ids up to this one were stored when
+    it was answered."""
 
     name: _Name
-    first: Frame
-    send: Frame
-    answer: Frame
+    first: Publish
+    publish: Publish
+    decided: int = NO_SEQUENCE_ID
 
 
 class _Walk:
@@ -57,22 +58,26 @@ class _Walk:
         self._timeline = timeline
         self._topics = deduplicated(timeline.view)
         self._names: dict[Name, _Name] = {}
-        self._copies: dict[Place, tuple[_Name, Frame, Frame]] = {}
+        self._copies: dict[Publish, _Copy] = {}
 
     def copies(self) -> Iterator[_Copy]:
-        """Yield copies of messages that were sent alone, each with its answer."""
+        """Yield copies of messages that were sent alone, as they are answered."""
         events = self._timeline.events
-        frames = events.frames("PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR") if self._topics else ()
-        others = (*events.of(Stored), *events.of(Stepped), *events.of(Fired)) if frames else ()
-        for moment in sorted([*frames, *others], key=lambda one: one.seq):
+        frames = events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR") if self._topics else ()
+        moments: list[Frame | Stored | Stepped | Fired] = [*frames]
+        moments += (*events.of(Stored), *events.of(Stepped), *events.of(Fired)) if frames else ()
+        for moment in in_order(moments):
             if isinstance(moment, Stepped | Fired):
                 self._loaded(moment)
             elif isinstance(moment, Stored):
                 name = self._names.get((moment.topic, moment.meta.producer_name))
                 if name is not None:
                     name.take(moment)
-            elif isinstance(moment, Frame):
-                yield from self._frame(moment)
+            elif isinstance(moment, Frame) and (publish := self._timeline.publishes.of(moment)) is not None:
+                if moment is publish.send:
+                    self._sent(publish)
+                else:
+                    yield from self._answered(publish, moment)
 
     def _loaded(self, event: Stepped | Fired) -> None:
         """Forget what a broker that ended had not stored: a SEND with its id is no duplicate any more."""
@@ -80,45 +85,34 @@ class _Walk:
             if event in self._timeline.reloads(topic):
                 name.waiting.clear()
 
-    def _frame(self, frame: Frame) -> Iterator[_Copy]:
-        if frame.command == "PRODUCER":
-            # SENDs that reached the broker before the producer registered again are not answered any more.
-            for place in [place for place in self._copies if place[:2] == (frame.conn, frame.producer_id)]:
-                del self._copies[place]
-        elif frame.command == "SEND" and frame.to_receiver:
-            self._sent(frame)
-        elif frame.command != "SEND" and frame.from_sender and frame.producer_id is not None:
-            yield from self._answered(frame)
-
-    def _sent(self, send: Frame) -> None:
+    def _sent(self, publish: Publish) -> None:
+        send = publish.send
         session = named_session(self._timeline, send, self._topics)
         if session is None:
             return
         # Before unjudged SENDs are left out, since they are stored too, and their ids count.
         name = self._names.setdefault(name_of(session), _Name())
         alone = send.meta is not None and send.meta.batch is None and send.meta.chunk_id is None
-        if not alone or send.intact is False:
+        if not alone or not publish.is_intact:
             return
-        id = send.sequence_id or 0
-        first = name.first_pending(id)
+        first = name.first_pending(publish.id)
         if first is not None:
-            self._copies[send.conn, send.producer_id, id] = (name, first, send)
+            self._copies[publish] = _Copy(name, first, publish)
         else:
-            name.waiting[place_of(send)] = send
-            name.arrived = max(name.arrived, id)
+            name.waiting[publish] = None
+            name.arrived = max(name.arrived, publish.id)
 
-    def _answered(self, answer: Frame) -> Iterator[_Copy]:
-        place, id = (answer.conn, answer.producer_id, answer.sequence_id or 0), answer.sequence_id or 0
-        copied = self._copies.pop(place, None)
-        if copied is not None:
-            if answer.command == "SEND_ERROR" or id > copied[0].stored:
-                yield _Copy(*copied, answer)
+    def _answered(self, publish: Publish, answer: Frame) -> Iterator[_Copy]:
+        copy = self._copies.get(publish)
+        if copy is not None:
+            yield copy._replace(decided=copy.name.stored)
             return
         for name in self._names.values():
-            sent = name.waiting.pop(place_of(answer), None)
-            if sent is not None and answer.command == "SEND_RECEIPT":
-                # The broker holds it to be stored, whatever became of it.
-                name.stored = max(name.stored, id)
+            if publish in name.waiting:
+                del name.waiting[publish]
+                if answer.command == "SEND_RECEIPT":
+                    # The broker holds it to be stored, whatever became of it.
+                    name.stored = max(name.stored, publish.id)
 
 
 @check("dedup.pending-duplicate-rejected", of=lambda timeline: list(_Walk(timeline).copies()))
@@ -129,17 +123,18 @@ def pending_duplicate_rejected(timeline: Timeline, copy: _Copy) -> Says:
     Judged are messages sent alone. Any answer after the first SEND is stored is accepted; where the broker reported an
     entry late, it is unknown since when that was so, and since when all ids up to its highest were stored.
     """
-    name, first, send, answer = copy
+    name, first, publish, decided = copy
+    answer, id = publish.likely_answer, publish.id
+    if answer is None:
+        return
     if answer.command == "SEND_ERROR":
         if answer.fields.get("error") == "PersistenceError":
             yield Exercised(answer)
-        return
-    id = send.sequence_id or 0
-    if not any(seq > answer.seq and id <= highest for seq, highest in name.late.items()):
+    elif id > decided and not any(seq > answer.seq and id <= highest for seq, highest in name.late.items()):
         yield breach(
             "receipted-undecided",
-            f"sequence id {answer.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(send.t_ns)}; expected "
+            f"sequence id {id} arrived at {ms(first.send.t_ns)} and again at {ms(publish.send.t_ns)}; expected "
             "SEND_ERROR PersistenceError for the second SEND while the first was not stored; it got a receipt at "
             f"{ms(answer.t_ns)}",
-            *(first, send, answer),
+            *(first.send, publish.send, answer),
         )

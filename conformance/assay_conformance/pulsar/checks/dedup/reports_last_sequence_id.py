@@ -7,7 +7,6 @@ from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated, name_of
 from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
-from assay_conformance.pulsar.checks.dedup._names import checked_later, effective_highest_id, highest_id
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Says, Timeline, breach, check, ms
 
 
@@ -39,14 +38,14 @@ def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
         if moment.seq in reports_by_seq:
             report = reports_by_seq[moment.seq]
             yield report, *_bounds(timeline, report, known.get(report.name, _Known()))
-        elif isinstance(moment, Stored) and not checked_later(moment.meta):
+        elif isinstance(moment, Stored) and not moment.meta.is_early_chunk:
             name = known.setdefault((moment.topic, moment.meta.producer_name), _Known())
-            name.stored, name.last = max(name.stored, highest_id(moment)), moment
-        elif isinstance(moment, Frame) and moment.to_receiver:
+            name.stored, name.last = max(name.stored, moment.meta.highest_id), moment
+        elif isinstance(moment, Frame) and (publish := timeline.publishes.of(moment)) is not None:
             session = timeline.session_of(moment)
             if session is not None and session.name is not None:
                 name = known.setdefault(name_of(session), _Known())
-                name.arrived = max(name.arrived, moment.sequence_id or 0, effective_highest_id(moment))
+                name.arrived = max(name.arrived, publish.highest_id)
 
 
 def _bounds(timeline: Timeline, report: LastId, known: _Known) -> tuple[int, int]:
