@@ -15,6 +15,7 @@ from assay_conformance.judging.patterns import Bounds
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.case import Topology
 from assay_conformance.model.event import (
+    Closed,
     Completion,
     Ended,
     Event,
@@ -86,6 +87,10 @@ class Consuming:
     def ended(self) -> Event:
         """The end of the Case, or the last event where it has none."""
         return next(iter(self.events.of(Ended)), self._tracker.history[-1])
+
+    def closed(self, number: int) -> Closed | None:
+        """Return how a connection ended."""
+        return self._tracker.closed.get(number)
 
     @cached_property
     def consumer_sessions(self) -> ConsumerSessions:

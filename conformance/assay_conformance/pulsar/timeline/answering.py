@@ -1,0 +1,123 @@
+"""What a timeline says of answers to SENDs, and of how much is known of which SEND they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from assay_conformance.judging.certainty import UnknownError
+from assay_conformance.model.event import Event, Fate, Frame
+from assay_conformance.pulsar.timeline.answers import Answer, answers
+from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
+from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS, Producer
+from assay_conformance.pulsar.timeline.producing import UNSURE
+from assay_conformance.pulsar.timeline.sending import Sending
+
+
+class Answering(Sending):
+    """The part of a timeline about answers to SENDs."""
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """Those that are no receipt for the oldest unanswered unit."""
+        return answers(self.view)
+
+    def leaving(self, *handles: int) -> Iterator[Leaving]:
+        """Yield every unit of these producers as it leaves for the first time, with what is in flight then."""
+        return leaving(self._tracker, self.answers, handles)
+
+    @cached_property
+    def _out_of_turn(self) -> frozenset[int]:
+        return frozenset(answer.frame.seq for answer in self.answers)
+
+    def is_in_turn(self, receipt: Frame) -> bool:
+        """Return whether it was for the oldest unanswered unit."""
+        return receipt.seq not in self._out_of_turn
+
+    @cached_property
+    def ended_by_brokers(self) -> dict[int | None, Frame]:
+        """Handle of a producer -> the first answer that ended it; with partitions, the producer of one of them."""
+        found: dict[int | None, Frame] = {}
+        for answer in self.answers:
+            if answer.frame.fields.get("error") in FINAL_ERRORS:
+                found.setdefault(answer.handle, answer.frame)
+        return found
+
+    @cached_property
+    def _receipted(self) -> dict[int, set[int | None]]:
+        found: dict[int, set[int | None]] = {}
+        for answer in self.answers:
+            if answer.unit is not None:
+                found.setdefault(answer.frame.conn, set()).add(answer.handle)
+        for producer in self.producers:
+            for unit in producer.units:
+                for receipt in unit.receipts:
+                    found.setdefault(receipt.conn, set()).add(producer.handle)
+        return found
+
+    def receipted_on(self, conn: int) -> set[int | None]:
+        """Return the handles of the producers that were sent a receipt over this connection."""
+        return self._receipted.get(conn, set())
+
+    @cached_property
+    def _first_moved_receipt(self) -> dict[int, Frame]:
+        """Connection -> the first receipt that came to the client as a fault made it come."""
+        receipts = reversed(self.events.frames("SEND_RECEIPT"))
+        return {one.conn: one for one in receipts if one.to_receiver and one.fate is not Fate.PASSED}
+
+    def handle(self, producer: Producer) -> int:
+        """Return the handle of a producer.
+
+        Raises `UnknownError` where its sessions may be those of any of several.
+        """
+        if producer.handle is None:
+            raise UnknownError(UNSURE)
+        return producer.handle
+
+    def owner(self, producer: Producer) -> int:
+        """Return the handle of a producer of which every session is known.
+
+        Raises `UnknownError` where one of another may be its own.
+        """
+        self.check_sessions(producer)
+        return self.handle(producer)
+
+    def check_sessions(self, producer: Producer) -> None:
+        """Raise `UnknownError` where the owner of a session that may be this producer's is not known."""
+        self.check_owned(producer.handle)
+
+    def check_pairing(self, *handles: int | None) -> None:
+        """Raise `UnknownError` where which receipt answers which SEND of these producers is not known."""
+        if not self._tracker.lines.unpaired.isdisjoint(handles):
+            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+
+    def check_receipts(self, handle: int, at: Event) -> None:
+        """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
+        self.check_forged_receipts(at)
+        since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
+        if any(seq is not None and seq <= at.seq for seq in since):
+            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+
+    def check_forged_receipts(self, at: Event) -> None:
+        """Raise `UnknownError` where a fault had altered or made up an answer to a SEND by an event."""
+        forged = self._tracker.lines.forged_receipt
+        if forged is not None and forged.seq <= at.seq:
+            raise UnknownError("a fault altered or made up an answer to a SEND")
+
+    def check_untorn(self, handle: int, at: Event) -> None:
+        """Raise `UnknownError` where a fault had torn the stream of a producer's SENDs by an event."""
+        since = self._tracker.lines.torn_since.get(handle)
+        if since is not None and since <= at.seq:
+            raise UnknownError("a fault tore the stream of SENDs: what the client holds of it is open")
+
+    def check_whole(self, handle: int) -> None:
+        """Raise `UnknownError` where a session of this producer may be another's, or a fault tore or changed its
+        stream."""
+        lines = self._tracker.lines
+        if handle in lines.foresight.unsure | lines.torn_sends | lines.forged_sends:
+            raise UnknownError("a fault tore the stream of SENDs, or a session may be another producer's")
+
+    def check_untampered(self, *handles: int | None) -> None:
+        """Raise `UnknownError` where a fault changed a SEND of these producers, or made one up."""
+        if not self._tracker.lines.forged_sends.isdisjoint(handles):
+            raise UnknownError("a fault changed a SEND: what was receipted is not what was sent")

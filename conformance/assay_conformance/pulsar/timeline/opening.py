@@ -1,0 +1,102 @@
+"""What opened and closed each producer, and each call that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
+from typing import Final
+
+from assay_conformance.checks.leaving import LEAVING
+from assay_conformance.history.events import first_of
+from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Event, Invoke, Outcome
+from assay_conformance.pulsar.timeline.producers import Parting, Producer, Send
+from assay_conformance.pulsar.timeline.producing import Producing
+
+_CERTAIN: Final = (Outcome.OK, Outcome.FAIL)
+
+
+class Opening(Producing):
+    """The part of a timeline about what opens producers and consumers, and what ends them."""
+
+    @property
+    def openings(self) -> Mapping[int, Invoke]:
+        """Handle of each producer -> the call that opened it."""
+        return self._tracker.lines.openings
+
+    def opening(self, producer: Producer | None) -> Invoke | None:
+        """Return the call that opened a producer."""
+        return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
+
+    def opening_of(self, handle: int | None) -> Invoke | None:
+        """Return the call that opened a producer or consumer."""
+        consumer = self.consumer(handle)
+        return self.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
+
+    def failed_to_open(self, handle: int | None, by: Event | None = None) -> bool:
+        """Return whether the call that opened a producer or consumer failed, or had by an event: there is none then."""
+        call = self.opening_of(handle)
+        end = None if call is None else self.end_of(call.op)
+        return end is not None and end.outcome is not Outcome.OK and (by is None or end.seq < by.seq)
+
+    @property
+    def bursts(self) -> Set[int]:
+        """Handles of producers that sent bursts, of which the history has no single sends."""
+        return self._tracker.lines.burst
+
+    @property
+    def closings(self) -> Mapping[int, Parting]:
+        """Handle of each producer -> what ends it."""
+        return self._tracker.lines.closings
+
+    def closing(self, handle: int | None) -> Parting | None:
+        """Return what ends a producer or consumer: the call that closes it or its client, or the end of its process."""
+        consumer = self.consumer(handle)
+        return self.closings.get(-1 if handle is None else handle) if consumer is None else consumer.closing
+
+    def over(self, opening: Invoke) -> Event | None:
+        """Return what ended the producer or consumer of an opening: its closing, or else the end of its process."""
+        ends = (self.closing(opening.handle), *self.events.of(AgentEnded))
+        later = (end for end in ends if end is not None and end.seq > opening.seq)
+        return first_of(*later)
+
+    def close_of(self, handle: int | None) -> Completion | None:
+        """Return how the call that closed a producer or consumer, or its client, ended, where it is closed then.
+
+        The end is well, an error that is certain, or a lack of a connection: a call without one may fail for that, and
+        the application has closed it.
+        """
+        closing = self.closing(handle)
+        end = self.end_of(closing.op) if isinstance(closing, Invoke) else None
+        is_closed = end is not None and (end.outcome in _CERTAIN or end.error is ErrorClass.TRANSPORT)
+        return end if is_closed else None
+
+    @cached_property
+    def leavings(self) -> list[Invoke]:
+        """The first call of each verb by which the application ends what it has."""
+        return [call for verb in LEAVING for call in self.events.invokes(verb)[:1]]
+
+    def has_begun_to_end(self, seq: int) -> bool:
+        """Return whether the application had begun to end what it has, ahead of event `seq`."""
+        return any(call.seq < seq for call in self.leavings)
+
+    def ends(self, verb: str) -> Iterator[Completion]:
+        """Yield how the operations of a verb ended, in order of arrival."""
+        operations = self._tracker.operations
+        return (end for end in self.events.completions(verb) if operations[end.op].completion is end)
+
+    def call(self, end: Completion) -> Invoke:
+        """Return the call that ended so."""
+        return self._tracker.operations[end.op].invoke
+
+    def was_overdue(self, end: Completion) -> bool:
+        """Return whether an operation had not ended in its time."""
+        overdue = self._tracker.operations[end.op].overdue
+        return overdue is not None and overdue.seq < end.seq
+
+    def number(self, end: Completion) -> int:
+        """Return which of its producer's messages a send was for."""
+        return self.call(end).number or 0
+
+    def completed_again(self, verb: str) -> list[tuple[Send, Completion]]:
+        """Return operations of a verb that had ended, and how they ended once more."""
+        return [(operation, end) for operation, end in self._tracker.completed_again if end.verb == verb]
