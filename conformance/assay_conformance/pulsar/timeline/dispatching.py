@@ -1,38 +1,14 @@
-"""What a broker has to send, and whom it may send it to."""
+"""What a broker has to send, and may send to no consumer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from assay_conformance.model.event import Position
-from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription
+from assay_conformance.pulsar.timeline.subscriptions import Subscription
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
-
-
-class SupplyLeft(NamedTuple):
-    """Permits that a consumer has at its end, and since when it had some, without a break."""
-
-    permits: int
-    since_ns: int
-
-
-def supply_left(timeline: Timeline, member: Member) -> SupplyLeft:
-    """Return the permits that a consumer has left at its end.
-
-    A FLOW that crosses the broker's CLOSE_CONSUMER reaches no consumer.
-    """
-    permits, since_ns, ended = 0, 0, member.session.ended
-    for frame in timeline.consumer_sessions.frames(member.session, "FLOW", "MESSAGE"):
-        if not frame.at_broker or frame.seq < member.joined.seq:
-            continue
-        if frame.command == "MESSAGE":
-            permits -= frame.messages
-        elif ended is None or frame.seq < ended.seq:
-            since_ns = frame.t_ns if permits <= 0 else since_ns
-            permits += frame.permits or 0
-    return SupplyLeft(permits, since_ns)
 
 
 def orphan(timeline: Timeline, subscription: Subscription) -> Position | None:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from assay_conformance.checks.base import View
@@ -109,7 +109,7 @@ class Balance(NamedTuple):
 
 
 class Supply(NamedTuple):
-    """What a MESSAGE found: how many permits were open, and the FLOW since which some had been, without a break."""
+    """How many permits were open at a moment, and the FLOW since which some had been, without a break."""
 
     outstanding: int
     since: Frame | None
@@ -159,14 +159,15 @@ class PermitAccount:
     @cached_property
     def supplies(self) -> dict[int, Supply]:
         """Number of a MESSAGE -> what it found."""
-        found, balance, since = dict[int, Supply](), Balance(), None
-        for frame, later in _balances(balance, self.frames):
-            if frame.command == "MESSAGE":
-                found[frame.seq] = Supply(balance.outstanding, since)
-            balance = later
-            # A batch with more messages than there were permits for leaves fewer than none.
-            since = None if balance.outstanding <= 0 else since or frame
-        return found
+        found = zip(self.frames, chain([Supply(0, None)], _supplies(self.frames)), strict=False)
+        return {frame.seq: supply for frame, supply in found if frame.command == "MESSAGE"}
+
+    @property
+    def left(self) -> Supply:
+        """What is open when its session ends: a FLOW that crosses the broker's CLOSE_CONSUMER reaches no consumer."""
+        frames = [one for one in self.frames if one.command == "MESSAGE" or not self.session.had_ended(one)]
+        *_, last = Supply(0, None), *_supplies(frames)
+        return last
 
     @property
     def is_return(self) -> bool:
@@ -201,6 +202,14 @@ class PermitAccount:
                 break
             found = balance
         return found
+
+
+def _supplies(frames: Iterable[Frame]) -> Iterator[Supply]:
+    """Yield what is open behind each frame. A batch of more messages than permits leaves fewer than none."""
+    since = None
+    for frame, balance in _balances(Balance(), frames):
+        since = None if balance.outstanding <= 0 else since or frame
+        yield Supply(balance.outstanding, since)
 
 
 def _balances(balance: Balance, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Balance]]:

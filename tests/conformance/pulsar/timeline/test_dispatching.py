@@ -1,23 +1,13 @@
-"""What a broker has to send, and whom it may send it to."""
+"""What a broker has to send, and may send to no consumer."""
 
 from __future__ import annotations
 
 import pytest
-from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.timeline.dispatching import orphan, supply_left
-
-
-def test_permits_are_left_since_the_flow_that_found_none() -> None:
-    story = Consuming(queue=1)
-    story.message(0)
-    since = story.at(500).flow(2)
-    story.after(100).flow(3)
-    supply = asked(story, lambda timeline: supply_left(timeline, timeline.subscriptions[0].members[0]))
-    assert supply == (5, since.t_ns)
+from assay_conformance.pulsar.timeline.dispatching import orphan
 
 
 @pytest.mark.parametrize(("acked", "expected"), [((), None), ((0,), (1, 1)), ((0, 1), None)])

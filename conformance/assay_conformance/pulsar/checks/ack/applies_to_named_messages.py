@@ -21,7 +21,6 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import supply_left
 from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
 
 SERVED_NS: Final = 2 * SETTLED_NS
@@ -198,15 +197,18 @@ class _Course:
                     "taken",
                     f"{self._subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which acknowledges nothing on "
                     f"this type of subscription; expected entry {name_of(position)}, which it covers, to be sent to "
-                    f"{heir}; it never was, with {supply_left(self._timeline, heir).permits} permits left",
+                    f"{heir}; it never was, with {self._permits_left(heir)} permits left",
                     *(ack, heir.joined),
                 )
                 return
 
+    def _permits_left(self, member: Member) -> int:
+        return self._timeline.broker_account(member.session).left.outstanding
+
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
         """Return whether the member came behind the ACK, with permits while no consumer had the entry."""
         left = named.holder.left
-        if left is None or member.joined.seq < ack.seq or supply_left(self._timeline, member).permits <= 0:
+        if left is None or member.joined.seq < ack.seq or self._permits_left(member) <= 0:
             return False
         gone_ns = self._timeline.bounds.until(member.session.ended)
         return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS

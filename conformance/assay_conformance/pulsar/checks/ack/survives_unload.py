@@ -22,7 +22,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import orphan, supply_left
+from assay_conformance.pulsar.timeline.dispatching import orphan
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 from assay_conformance.pulsar.timeline.subscriptions import Acked
 
@@ -214,14 +214,13 @@ def _is_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery,
         served_ns += timeline.topology.settings.failover_delay_ms * MS
     since = [member for member in subscription.members if member.joined.seq > end.seq]
     for heir in since if subscription.kind not in _ALONE or len(since) == 1 else ():
-        permits, able_ns = supply_left(timeline, heir)
-        gone_ns = timeline.bounds.until(heir.session.ended)
-        if permits > 0 and gone_ns - max(heir.joined.t_ns, able_ns) > served_ns:
+        left, gone_ns = timeline.broker_account(heir.session).left, timeline.bounds.until(heir.session.ended)
+        if left.since is not None and gone_ns - max(heir.joined.t_ns, left.since.t_ns) > served_ns:
             yield breach(
                 "never-again",
                 f"{subscription}: entry {name_of(delivery.position)} had been sent and was unacknowledged when its "
-                f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with {permits} "
-                "permits left",
+                f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with "
+                f"{left.outstanding} permits left",
                 *(delivery.frame, end, heir.joined),
             )
             return

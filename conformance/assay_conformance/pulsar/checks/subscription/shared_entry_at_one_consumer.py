@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import orphan, supply_left
+from assay_conformance.pulsar.timeline.dispatching import orphan
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
@@ -156,6 +156,6 @@ def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holde
 def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[tuple[Member, int]]:
     """Yield members that lived long enough after another one had left, with permits, and how many."""
     for member in subscription.members:
-        left, until_ns = supply_left(timeline, member), timeline.bounds.until(member.session.ended)
-        if left.permits > 0 and until_ns - max(gone_ns, member.joined.t_ns, left.since_ns) > TAKEOVER_NS:
-            yield member, left.permits
+        left, until_ns = timeline.broker_account(member.session).left, timeline.bounds.until(member.session.ended)
+        if left.since is not None and until_ns - max(gone_ns, member.joined.t_ns, left.since.t_ns) > TAKEOVER_NS:
+            yield member, left.outstanding

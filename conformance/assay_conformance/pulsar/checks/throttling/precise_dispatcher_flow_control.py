@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Says, Timeline, breach, charged, check, ms
 
 
@@ -13,14 +12,14 @@ def precise_dispatcher_flow_control(timeline: Timeline, session: ConsumerSession
     """throttling.precise-dispatcher-flow-control: with precise flow control a read takes no more entries than its
     permits allow, by what the broker has seen of the consumer's entries. Here the smallest entry that the consumer was
     sent is used."""
-    permits = entries = fewest = 0
-    granted: Frame | None = None
-    for frame in timeline.consumer_sessions.frames(session, "FLOW", "MESSAGE"):
+    entries = fewest = 0
+    account, granted = timeline.broker_account(session), None
+    for frame in account.frames:
         if frame.command == "FLOW":
-            if frame.at_broker:
-                permits, granted = permits + (frame.permits or 0), frame
-        elif frame.from_sender:
+            granted = frame
+        else:
             # How many a read begun by now may still bring.
+            permits = account.supplies[frame.seq].outstanding
             entries = max(entries, -(-max(permits, 0) // max(1, fewest)))
             if entries <= 0:
                 yield breach(
@@ -33,4 +32,4 @@ def precise_dispatcher_flow_control(timeline: Timeline, session: ConsumerSession
             elif fewest > 1:
                 yield Exercised(frame)
             cost = charged(frame)
-            entries, permits, fewest = entries - 1, permits - cost, min(fewest or cost, cost)
+            entries, fewest = entries - 1, min(fewest or cost, cost)
