@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence, Set
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Event, Frame, Identity, Invoke, Received
 from assay_conformance.model.verdict import Judgement, Verdict
-from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
+from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
 from assay_fixtures.agents import manifest
 from assay_reports.expectations import read_expectations
 

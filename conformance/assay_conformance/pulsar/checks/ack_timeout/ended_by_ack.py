@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.joined import Joined
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, Step, steps, timed
 from assay_conformance.pulsar.timeline import Breach, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals
 from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Redelivery, Sent, taken
 
 
@@ -27,7 +27,6 @@ class _Holdings:
     """Members of an entry that were handed over since it came last."""
     of_unknown_copy: set[Entry] = field(default_factory=set)
     """Batches that came again before all of them had been handed over: which copy the others are of is not known."""
-    joined: Joined = field(default_factory=Joined)
 
     def see(self, step: Step) -> None:
         """Take in what is no request and no end."""
@@ -37,7 +36,6 @@ class _Holdings:
             self.acked.pop(moment.entry, None)
             if 0 < len(self.handed.pop(moment.entry, ())) < moment.event.messages:
                 self.of_unknown_copy.add(moment.entry)
-            self.joined.came(moment.session, moment.event)
         elif isinstance(moment, Handed) and frame is not None:
             self.acked_in_time.pop(moment.entry, None)
             self.handed.setdefault(moment.entry, set()).add(moment.place)
@@ -85,7 +83,7 @@ def ended_by_ack(timeline: Timeline) -> Says:
             moment = step.moment
             if isinstance(moment, Redelivery) and moment.named:
                 yield from _named(timeline, holdings, moment)
-                yield from _whole_messages(holdings, moment)
+                yield from _whole_messages(timeline, holdings, moment)
                 for entry in moment.named:
                     holdings.held_since.pop(entry, None)
             elif isinstance(moment, Redelivery):
@@ -130,17 +128,20 @@ def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
     )
 
 
-def _whole_messages(holdings: _Holdings, request: Redelivery) -> Says:
+def _whole_messages(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
     """Judge whether a request that names the last chunk of a held message names its others, too."""
-    for chunks in holdings.joined.by_last(request.session, set(request.named)):
+    for last in sorted(request.named):
+        chunks = timeline.once(Arrivals).joined(request.session, last, request.event)
         missing = [str(chunk) for chunk in chunks if chunk not in request.named]
-        if chunks[-1] in holdings.held_since and missing:
+        if not chunks or last not in holdings.held_since:
+            continue
+        if missing:
             yield breach(
                 "chunk-left-out",
                 f"consumer {holdings.handle} requested redelivery of a message in {len(chunks)} chunks at "
-                f"{ms(request.event.t_ns)}; expected the ids of all chunks; it names {chunks[-1]} and not "
+                f"{ms(request.event.t_ns)}; expected the ids of all chunks; it names {last} and not "
                 f"{', '.join(missing)}, so that the message cannot be assembled",
                 request.event,
             )
-        elif chunks[-1] in holdings.held_since:
+        else:
             yield Exercised(request.event)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import buries
 from assay_conformance.model.event import Event
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.timeline import MS, AckCall, Consumer, Entry, Exercised, Says, Timeline, breach, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @dataclass(slots=True)

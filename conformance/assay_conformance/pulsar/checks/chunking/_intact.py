@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Received
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, each
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 
 
 def is_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Place
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.timeline import (
     AckCall,
     Entry,
@@ -14,6 +12,8 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Place
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 def _acked(timeline: Timeline) -> Iterator[tuple[AckCall, tuple[Entry, ...]]]:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._intact import is_intact
 from assay_conformance.pulsar.timeline import Says, Timeline, check
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @check("chunking.assembles-by-uuid")

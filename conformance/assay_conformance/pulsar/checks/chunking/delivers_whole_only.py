@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @check("chunking.delivers-whole-only")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.chunking._arrivals import EARLY_NS, Arrivals, Chunk
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks
 from assay_conformance.pulsar.timeline import MS, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.arrivals import EARLY_NS, Arrivals, Chunk
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @dataclass(slots=True)

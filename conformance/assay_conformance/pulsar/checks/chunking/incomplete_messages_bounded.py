@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, is_given_up
 from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 _BEGINS = (ChunkFate.STARTED, ChunkFate.RESTARTED)
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, check, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 def _gaps(timeline: Timeline) -> Iterator[GivenUp]:

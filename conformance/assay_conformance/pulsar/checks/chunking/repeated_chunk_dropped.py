@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import AgentEnded, Closed, Frame, Received
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place, whole_not_delivered
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks
 from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @check("chunking.repeated-chunk-dropped")

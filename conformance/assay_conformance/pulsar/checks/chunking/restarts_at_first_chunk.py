@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, Chunk, Place
-from assay_conformance.pulsar.checks.chunking._assembly import ChunkFate
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
 from assay_conformance.pulsar.checks.chunking._intact import is_intact
 from assay_conformance.pulsar.timeline import Says, Timeline, check, each, ms
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
+from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 @check("chunking.restarts-at-first-chunk")

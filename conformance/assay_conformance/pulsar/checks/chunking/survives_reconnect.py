@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Outcome, Received, Stored
-from assay_conformance.pulsar.checks.chunking._arrivals import Arrivals, whole_not_delivered
-from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
 from assay_conformance.pulsar.checks.chunking._sendings import Renamed, Resumed, Sending, Sendings
 from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of
 from assay_conformance.pulsar.checks.dedup._deduplication import may_repeat_ids
@@ -21,6 +19,8 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
+from assay_conformance.pulsar.timeline.arrivals import Arrivals, whole_not_delivered
+from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
 
 
 @check("chunking.survives-reconnect")

@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.joined import Joined
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Over, Redelivery, Sent, taken
+from assay_conformance.pulsar.timeline.arrivals import Arrivals
+from assay_conformance.pulsar.timeline.courses import Asked, Over, Redelivery, taken
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class _Nacked:
     """A nacked message, its chunks, which of them were asked for since, and by what its last one was."""
 
     call: Call
-    chunks: list[Entry]
+    chunks: tuple[Entry, ...]
     named: set[Entry] = field(default_factory=set)
     request: Frame | None = None
 
@@ -37,17 +37,16 @@ def _asked_for(timeline: Timeline) -> Iterator[tuple[_Nacked, Frame, Event]]:
 
 
 def _nacks(timeline: Timeline, consumer: Consumer) -> Iterator[tuple[_Nacked, Event]]:
-    joined, waiting = Joined(), dict[Entry, _Nacked]()
+    arrivals, waiting = timeline.once(Arrivals), dict[Entry, _Nacked]()
     for moment in timeline.course(consumer):
-        if isinstance(moment, Sent) and moment.event.to_receiver:
-            joined.came(moment.session, moment.event)
-        elif isinstance(moment, Asked) and not moment.is_nack:
+        if isinstance(moment, Asked) and not moment.is_nack:
             waiting.pop(moment.entry, None)
             waiting = {} if moment.call.cumulative else waiting
         elif isinstance(moment, Asked):
-            for chunks in joined.by_last(moment.session, {moment.entry}) if moment.session is not None else ():
-                if len(chunks) > 1:
-                    waiting.setdefault(moment.entry, _Nacked(moment.call, [*chunks]))
+            session = moment.session
+            chunks = () if session is None else arrivals.joined(session, moment.entry, moment.event)
+            if len(chunks) > 1:
+                waiting.setdefault(moment.entry, _Nacked(moment.call, chunks))
         elif isinstance(moment, Redelivery) and moment.named:
             for entry, nacked in [one for one in waiting.items() if one[0].topic == moment.session.topic]:
                 nacked.named |= moment.named

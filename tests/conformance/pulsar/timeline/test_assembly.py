@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.pulsar.chunking._chunked import chunk_meta
 
 from assay_conformance.checks.tracker import Entry
-from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
+from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Chunks that reached consumers, and what each did to its message, by the table of `_assembly`."""
+"""Chunks that reached consumers, and what each did to its message, by the table of `assembly`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,14 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from assay_conformance.checks.consumption import from_client, to_client
+from assay_conformance.judging.certainty import Breach
+from assay_conformance.judging.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Event, Frame, Meta
-from assay_conformance.pulsar.checks.chunking._assembly import Assembly, ChunkFate
-from assay_conformance.pulsar.timeline import (
-    MS,
-    REDELIVER,
-    TOLERANCES,
-    Breach,
-    Consumer,
-    ConsumerSession,
-    Entry,
-    Offer,
-    Timeline,
-    known_owner,
-    not_delivered,
-    offers,
-)
+from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
+from assay_conformance.pulsar.timeline.deliveries import REDELIVER
+from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
+from assay_conformance.pulsar.timeline.timeline import Timeline
 
 EARLY_NS: Final = TOLERANCES["time-out-early"].slack_ns
 
@@ -110,6 +102,29 @@ class Arrivals:
             others = frozenset(uuid for uuid in assembly.held if uuid != meta.uuid)
             began = began_ns.get(key, frame.t_ns)
             yield Chunk(session, consumer, frame, meta, entry, fate, held, others, assembly.most, began)
+
+    def joined(self, session: ConsumerSession, last: Entry, by: Event) -> tuple[Entry, ...]:
+        """Return the chunks of the message whose last chunk came as this entry on a session by an event.
+
+        None where it did not, and of a message of which a chunk came a second time as another entry: which of the two
+        is the message's, another requirement judges.
+        """
+        chunks = self._whole.get((session.request.seq, last), ())
+        chunk = next((one for one in reversed(chunks) if one.frame.seq < by.seq), None)
+        return () if chunk is None else (*chunk.before, chunk.entry)
+
+    @cached_property
+    def _whole(self) -> dict[tuple[int, Entry], list[Chunk]]:
+        """Session and entry of the last chunk -> chunks by which messages became whole."""
+        found, repeated = dict[tuple[int, Entry], list[Chunk]](), set[tuple[int, str]]()
+        for chunk in self.all:
+            if chunk.fate is ChunkFate.REPEATED:
+                repeated.add(chunk.key)
+            elif chunk.meta.chunk_id == 0:
+                repeated.discard(chunk.key)
+            if chunk.fate is ChunkFate.COMPLETE and chunk.key not in repeated:
+                found.setdefault((chunk.key[0], chunk.entry), []).append(chunk)
+        return found
 
     @cached_property
     def offers(self) -> list[Offer]:
