@@ -40,7 +40,7 @@ def open_to(case: Case) -> list[tuple[Axis, list[Value]]]:
         return []
     verbs = [step.verb for step in case.steps if step.who is Who.AGENT]
     of_broker = {step.verb for step in case.steps if step.who is Who.BROKER}
-    chosen, counted = frozenset(_chosen(case)), frozenset(_counted(case))
+    chosen, counted, about = frozenset(_chosen(case)), frozenset(_counted(case)), _about(case)
     return [
         (
             axis,
@@ -52,16 +52,17 @@ def open_to(case: Case) -> list[tuple[Axis, list[Value]]]:
                 and counted.isdisjoint(value.counts)
                 and not (value.once and verbs.count(value.once) > 1)
                 and of_broker.isdisjoint(value.spoils)
-                and not any(_concerned(case, word) for word in (axis.name, value.word))
+                and about.isdisjoint((*CONCERNED.get(axis.name, ()), *CONCERNED.get(value.word, ())))
             ],
         )
         for axis in AXES
     ]
 
 
-def _concerned(case: Case, word: str) -> bool:
+def _about(case: Case) -> frozenset[str]:
+    """Return what `CONCERNED` may name of it: its id, its requirements, and their chapters."""
     chapters = (requirement.partition(".")[0] for requirement in case.requirements)
-    return not CONCERNED.get(word, {}).keys().isdisjoint((case.id, *case.requirements, *chapters))
+    return frozenset((case.id, *case.requirements, *chapters))
 
 
 def rows(case: Case, allows: Allows = everything) -> tuple[Row, ...]:

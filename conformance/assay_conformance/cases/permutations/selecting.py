@@ -15,19 +15,31 @@ from assay_conformance.model.case import Case
 
 def spread(cases: Iterable[Case], allows: Allows = everything) -> tuple[Case, ...]:
     """Return permutations that contain, with the Cases themselves, every pair that any permutation contains."""
-    numbers: dict[frozenset[str], int] = {}
+    pairs = _Pairs()
     seen, offered = 0, []
     for case in cases:
         plain, *others = rows(case, allows)
-        seen |= _bits(case, plain, numbers)
-        offered += [(case, row, _bits(case, row, numbers)) for row in others]
+        seen |= pairs.bits_of(case, plain)
+        offered += [(case, row, pairs.bits_of(case, row)) for row in others]
     return tuple(permuted(case, row) for case, row in _greedy(offered, seen))
 
 
-def _bits(case: Case, row: Row, numbers: dict[frozenset[str], int]) -> int:
-    """Return the pairs of a row as a set of bits."""
-    words = (f"chapter {case.id.partition('/')[0]}", *row)
-    return sum(1 << numbers.setdefault(pair, len(numbers)) for pair in pairs_of(words))
+class _Pairs:
+    """Pairs as bits of a number. Many Cases of a chapter have the same rows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[frozenset[str], int] = {}
+        self._known: dict[Row, int] = {}
+
+    def bits_of(self, case: Case, row: Row) -> int:
+        """Return the pairs of a row."""
+        words = (f"chapter {case.id.partition('/')[0]}", *row)
+        bits = self._known.get(words)
+        if bits is None:
+            numbers = self._numbers
+            bits = sum(1 << numbers.setdefault(pair, len(numbers)) for pair in pairs_of(words))
+            self._known[words] = bits
+        return bits
 
 
 def _greedy(offered: Sequence[tuple[Case, Row, int]], seen: int) -> list[tuple[Case, Row]]:
