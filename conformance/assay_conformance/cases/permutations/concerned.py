@@ -65,6 +65,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "flow.initial-permits-equal-queue-size": "partitions share a consumer's queue",
         "flow.permits-reset-on-reconnect": "partitions share a consumer's queue",
         "flow.permits-within-queue": "partitions share a consumer's queue",
+        "flow.permits-follow-deliveries": "partitions share a consumer's queue",
         "dead-letter": "each partition has producers of dead letters, which nothing on the wire tells apart",
         "retry-letter": "each partition has producers of retry letters, which nothing on the wire tells apart",
         "schema.incompatible-is-final": "the producers of other partitions need not know",
