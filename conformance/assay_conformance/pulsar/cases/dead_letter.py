@@ -41,6 +41,7 @@ SENT_AGAIN_MS = 1_500
 LETTER_BYTES = 300
 
 ROUND_MS = 300
+BATCHED = 3
 KEYS = 8
 
 SHARE_MS = 500
@@ -106,6 +107,26 @@ def partly_acked_batch() -> Case:
         capabilities=(*BURIES, "batch_index_ack"),
         assumes=("batch_index",),
         consumer={**DEAD, "nack_delay_ms": 300, "batch_index_ack": True},
+        topology=TOPICS,
+    )
+
+
+def batch_beyond_max_redeliver_count() -> Case:
+    """Nack a batch as a whole, each time that it comes, until each of its messages is a dead letter."""
+    plan, client = Schedule.with_client(stored=[batch(range(BATCHED))])
+    consumer = plan.consumer(client)
+    for round in range(2):
+        plan.wait_ops(plan.receive(consumer, BATCHED, REDELIVERED_MS))
+        plan.wait_ops(plan.nack(consumer, messages=range(round * BATCHED + 1, (round + 1) * BATCHED + 1)))
+    reader = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
+    plan.receive(reader, BATCHED, REDELIVERED_MS)
+    plan.wait_ops(plan.receive(consumer, BATCHED, REDELIVERED_MS // 2))
+    return plan.case(
+        "dead-letter/batch-beyond-max-redeliver-count",
+        "The messages of a batch may be redelivered once, and all of them are nacked twice",
+        ("dead-letter.copy-is-complete", "dead-letter.max-redeliver-count", "nack.request-names-messages"),
+        capabilities=BURIES,
+        consumer={**DEAD, "batch_index_ack": False},
         topology=TOPICS,
     )
 

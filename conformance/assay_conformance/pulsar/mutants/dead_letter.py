@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from assay_conformance.client.consumer import Consumer
-from assay_conformance.client.entries import Entry
+from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.letters import ORIGIN_MESSAGE_ID, REAL_TOPIC, DeadLetters, Letters, ignore
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.producer import Producer
@@ -145,3 +145,14 @@ class AckedBecomeDeadLetters(DeadLetters):
         is_moved = super().move_to_dead_letter(entry)
         entry.unacked = unacked
         return is_moved
+
+
+class BatchNeverDeadLetter(DeadLetters):
+    """What is refused of a batch is delivered again for ever."""
+
+    breaks = "dead-letter.max-redeliver-count"
+    stands_for = "streamnative/pulsar-rs#286: the policy is looked at for entries of one message alone"
+
+    def keep(self, entry: Entry, messages: Sequence[Opened], redelivery_count: int) -> bool:
+        is_batch = any(message.index is not None for message in messages)
+        return not is_batch and super().keep(entry, messages, redelivery_count)
