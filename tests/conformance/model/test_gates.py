@@ -166,6 +166,8 @@ WIDER: dict[tuple[str, str], str] = {
     ("batching.wider-limits-fill-batches", "batching"): "it is about batches",
     ("batching.partial-batch-needs-reason", "batching"): "it is about batches",
     ("ack.grouped-ack-filters-redelivery", "ack_grouping"): "who sends each at once holds none back",
+    ("ack.grouped-ack-filters-batch-member", "ack_grouping"): "who sends each at once holds none back",
+    ("ack.grouped-ack-filters-batch-member", "batch_index_ack"): "without, nothing is sent for a part of a batch",
     ("ack.properties-or-transaction-not-grouped", "ack_grouping"): "it is an exception from groups",
     ("nack.requests-merged", "nack_delay"): "who asks at once has nothing that is due together",
     ("nack.redelivery-count", "nack_delay"): "the broker's duty; it takes refusals that come back one by one",

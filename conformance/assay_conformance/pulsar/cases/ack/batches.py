@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import batch, plains
 from assay_conformance.model.case import Case, Config
-from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
-from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Until
+from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED, HOLDING
 
 WHOLE_BATCHES: Config = {**GROUPED, "batch_index_ack": False}
 BY_INDEX: Config = {**GROUPED, "batch_index_ack": True, "subscription_type": "shared"}
@@ -110,6 +110,25 @@ def rest_of_batch_redelivered() -> Case:
     )
 
 
+def batch_redelivered_while_ack_grouped() -> Case:
+    """Nack the first message of a batch; the acks of the two others are held until the batch has long come again."""
+    plan, consumer = Schedule.with_consumer_of([batch(range(3))], receives=3)
+    plan.nack(consumer, numbers=[0])
+    plan.wait_ops(plan.ack(consumer, numbers=[1, 2]))
+    taken = plan.last
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, count=2, deadline_ms=1_500)
+    plan.wait_ops(plan.receive(consumer, 3, timeout_ms=FLUSHED_MS))
+    return plan.case(
+        "ack/batch-redelivered-while-ack-grouped",
+        "Two messages of a batch are acknowledged, and come again for the third before their ACK has left",
+        ("ack.grouped-ack-filters-batch-member",),
+        consumer={**HOLDING, "batch_index_ack": True},
+        faults=(Fault(trigger=down("MESSAGE", k=2), action=Hold(), until=Until(step=taken), optional=True),),
+        # Which says that the interval can be set.
+        capabilities=("batch_index_ack", "immediate_ack"),
+    )
+
+
 CASES = (
     batch_partly_acked(),
     partly_acked_batch_redelivered(),
@@ -117,4 +136,5 @@ CASES = (
     batch_index_one_by_one(),
     rest_of_batch_redelivered(),
     cumulative_inside_batch_by_index(),
+    batch_redelivered_while_ack_grouped(),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.consumer import Consumer
-from assay_conformance.client.entries import Entry, Opened
+from assay_conformance.client.entries import Entry, Opened, Position
 
 
 class CumulativeClearsOneBit(AckGroup):
@@ -65,3 +65,13 @@ class CumulativeInsideBatchNotSent(AckGroup):
 
     def _reach_into(self, entry: Entry) -> None:
         pass
+
+
+class DeliversMemberWithPendingAck(AckGroup):
+    """Of a batch that comes again, messages whose acknowledgments are still held are handed over."""
+
+    breaks = "ack.grouped-ack-filters-batch-member"
+    stands_for = "apache/pulsar#21116: the filter knows entries, and no messages of a batch"
+
+    def open_of(self, position: Position) -> int:
+        return -1

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay_conformance.checks.consumption import holds_acks, in_force, is_open, of_batch
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
+
+
+@dataclass(slots=True, eq=False)
+class _Held:
+    """The ack of one message of a batch. `taken`: the client said so; `again`: its batch came once more; `handed`: the
+    application got it then; `certain`: its ACK left a good while later, so that it had to be dropped."""
+
+    call: Call
+    taken: bool = False
+    again: Frame | None = None
+    handed: Received | None = None
+    certain: bool = False
+
+
+class _Course:
+    """Of the batches of one consumer, on one session after the other. `came`: how often an entry came there; `handed`:
+    how often the application got one of its messages, by its place."""
+
+    def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
+        self._timeline, self._consumer = timeline, consumer
+        self._held: dict[Entry, dict[int, _Held]] = {}
+        self._came: Counter[Entry] = Counter()
+        self._handed: Counter[tuple[Entry, int]] = Counter()
+
+    def says(self) -> Says:
+        for moment in self._timeline.course(self._consumer):
+            match moment:
+                case Asked() if of_batch(moment.call.message.message_id):
+                    self._is_asked(moment)
+                case Called() if of_batch(moment.call.message.message_id):
+                    self._is_called(moment)
+                case Sent() if moment.event.to_receiver:
+                    self._comes(moment)
+                case Handed():
+                    yield from self._is_handed(moment)
+                case Wrote():
+                    yield from self._is_acked(moment)
+                case Over():
+                    self._over()
+
+    def _is_asked(self, asked: Asked) -> None:
+        """Hold an ack, unless an earlier copy of its message is still on its way to the application."""
+        entry, place = asked.entry, asked.call.message.message_id.batch_index
+        if asked.is_nack or asked.call.cumulative or asked.session is None:
+            self._held.get(entry, {}).pop(place, None)
+        elif self._came[entry] == self._handed[entry, place]:
+            self._held.setdefault(entry, {}).setdefault(place, _Held(asked.call))
+
+    def _is_called(self, called: Called) -> None:
+        held = self._held.get(called.call.entry, {}).get(called.call.message.message_id.batch_index)
+        if held is not None and held.call.operation is called.call.operation:
+            held.taken = True
+
+    def _comes(self, sent: Sent) -> None:
+        frame, meta = sent.event, sent.event.meta
+        self._came[sent.entry] += 1
+        is_batch = meta is not None and bool(meta.batch) and meta.chunk_id is None and frame.intact is not False
+        members = self._held.get(sent.entry, {})
+        for place, held in list(members.items()):
+            if is_batch and held.taken and held.again is None and is_open(frame, place):
+                held.again = frame
+            else:
+                del members[place]
+
+    def _is_handed(self, handed: Handed) -> Says:
+        self._handed[handed.entry, handed.place] += 1
+        held = self._held.get(handed.entry, {}).get(handed.place)
+        if held is not None and held.again is not None:
+            held.handed = held.handed or handed.event
+            if held.certain:
+                yield from self._handed_over(held, handed.place)
+
+    def _is_acked(self, wrote: Wrote) -> Says:
+        """Judge an ACK. Its messages were held for certain if it left a good while after their batch had come again."""
+        if wrote.is_cumulative:
+            self._held.clear()
+            return
+        for id in wrote.event.ids:
+            members = self._held.get(Entry(wrote.session.topic, id.ledger, id.entry), {})
+            for place, held in list(members.items()):
+                again, bounds = held.again, self._timeline.bounds
+                if again is None or not bounds.is_past("crossing", again.t_ns, wrote.event.t_ns):
+                    del members[place]
+                elif not held.certain:
+                    held.certain = True
+                    yield Exercised(wrote.event)
+                    yield from self._handed_over(held, place) if held.handed is not None else ()
+
+    def _handed_over(self, held: _Held, place: int) -> Says:
+        self._held[held.call.entry].pop(place, None)
+        yield from each([held], _is_handed_over, self._timeline)
+
+    def _over(self) -> None:
+        self._held.clear()
+        self._came.clear()
+        self._handed.clear()
+
+
+def _is_handed_over(timeline: Timeline, held: _Held) -> Says:
+    call, again, handed = held.call, held.again, held.handed
+    if again is None or handed is None:
+        return
+    timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
+    yield breach(
+        "handed-over-again",
+        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "
+        f"{call.message.message_id.batch_index} of the batch {call.entry}, which came again at {ms(again.t_ns)}; "
+        f"expected that message to be dropped; it was handed over at {ms(handed.t_ns)}",
+        *(call.invoke, again, handed),
+    )
+
+
+def _consumers(timeline: Timeline) -> Iterator[Consumer]:
+    for consumer in timeline.consumers:
+        by_index = in_force(timeline.view, consumer, "batch_index_ack") and holds_acks(timeline.view, consumer)
+        if by_index and any(call.invoke.verb == "ack" for call in timeline.calls(consumer)):
+            yield consumer
+
+
+@check("ack.grouped-ack-filters-batch-member", of=_consumers)
+def grouped_ack_filters_batch_member(timeline: Timeline, consumer: Consumer) -> Says:
+    """ack.grouped-ack-filters-batch-member: of a batch that comes again, messages whose acknowledgment is pending are
+    dropped."""
+    yield from _Course(timeline, consumer).says()
