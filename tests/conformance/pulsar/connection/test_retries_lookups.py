@@ -27,8 +27,8 @@ class _LookedUp(Script):
             self.look_up(number)
             self.down("LOOKUP_RESPONSE", request_id=number, fields={"response": "Failed", "error": error})
 
-    def look_up(self, number: int) -> None:
-        self.up("LOOKUP", request_id=number, fields={"topic": self.full("t")})
+    def look_up(self, number: int, topic: str = "t") -> None:
+        self.up("LOOKUP", request_id=number, fields={"topic": self.full(topic)})
 
     def judged(self, timeout_ms: int = 10_000) -> Check:
         case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": timeout_ms}))
@@ -130,6 +130,17 @@ def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
     story = _LookedUp("AuthorizationError")
     story.after(200)
     story.look_up(9)
+    assert codes_of(story.judged()) == ["kept-asking"]
+
+
+def test_other_partitions_may_be_looked_up_when_that_of_one_is_forbidden() -> None:
+    story = _LookedUp()
+    for number, partition in enumerate(("t-partition-0", "t-partition-1")):
+        story.look_up(number, partition)
+        story.down("LOOKUP_RESPONSE", request_id=number, fields={"response": "Failed", "error": "AuthorizationError"})
+    assert codes_of(story.judged()) == []
+    story.after(200)
+    story.look_up(9, "t-partition-1")
     assert codes_of(story.judged()) == ["kept-asking"]
 
 

@@ -37,7 +37,8 @@ class _Opening:
     call: Invoke
     topics: frozenset[str]
     failures: int = 0
-    final: Frame | None = None
+    final: dict[str, Frame] = field(default_factory=dict)
+    """Topic (or partition) -> the answer that is final; look-ups of other partitions may be on their way."""
     is_doubtful: bool = False
     """There was an answer that only some clients hold to be final, or an ERROR for the registration itself."""
     last: dict[str, Frame] = field(default_factory=dict)
@@ -129,7 +130,7 @@ def _answered(pending: _Pending, topic: str, answer: Frame) -> None:
             opening.failures += 1
             opening.last[topic] = answer
     elif is_look_up and error in FINAL and opening is not None and not pending.is_for_open_topic(topic, answer):
-        opening.final = opening.final or answer
+        opening.final.setdefault(topic, answer)
     elif is_failure:
         # Any of several open calls on the topic may fail because of it.
         for one in pending.on(topic):
@@ -140,7 +141,7 @@ def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) 
     opening = pending.alone_on(topic)
     if opening is None:
         return
-    final, last = opening.final, opening.last.pop(topic, None)
+    final, last = opening.final.get(topic), opening.last.pop(topic, None)
     if final is not None and not pending.is_for_open_topic(topic, frame):
         yield breach(
             "kept-asking",
@@ -179,7 +180,7 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
     last = max((one for one in its_own if one.t_ns <= ended_ns(end)), key=lambda one: one.seq, default=None)
     took_ns = end.t_ns - opening.call.t_ns
     timeout_ns = timeline.operation_timeout_ns(opening.call.handle)
-    if end.outcome is Outcome.OK or opening.final is not None or last is None:
+    if end.outcome is Outcome.OK or opening.final or last is None:
         yield Exercised(end)
     elif not opening.is_doubtful and took_ns < _has_room_until(opening, timeout_ns):
         yield breach(
