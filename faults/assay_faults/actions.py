@@ -214,6 +214,9 @@ class _AnswerError(Act):
     def on(self, passage: FrameInFlight, desk: ActionContext) -> Numbers | None:
         if passage.sent is None:
             return None
+        if not self._answer.is_owed_to(passage.sent):
+            passage.gone = passage.gone or Fate.DROPPED
+            return (passage.number,)
         number = desk.next_number()
         raw = self._answer.to(passage.sent, self._error, self.action.message)
         passage.injected.append(Injected(Direction.TO_CLIENT, False, number, raw))

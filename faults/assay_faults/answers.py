@@ -29,6 +29,10 @@ class Answer:
         tie = {name: getattr(request.body, name) for name in self.copied}
         return encode(command(self.kind, **tie, **self.fixed, **{self.error: error, self.message: message}))
 
+    def is_owed_to(self, request: Frame) -> bool:
+        """Return whether a broker answers this request; none answers an acknowledgment that asks for no receipt."""
+        return all(request.body.HasField(name) for name in self.copied)
+
     def error_number(self, name: str) -> int:
         """Return the number of a ServerError, or raise UsageError when there is none of this name."""
         if name not in ServerError.keys():  # noqa: SIM118 - an enum wrapper is no mapping

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from assay_conformance.machines import network_faults as harm
 from assay_conformance.machines import scenarios
+from assay_conformance.machines.answer_faults import ANSWERS
 from assay_conformance.machines.broker_faults import STRANGE
 from assay_conformance.machines.drawn_faults import MOST_HARMS, DrawnFault, Strategy, some
 from assay_conformance.machines.drawn_parameters import TERMS, mostly
@@ -301,7 +302,13 @@ class Share:
         terms: Parameters,
         able: Collection[str] | None,
     ) -> Case:
-        return case_of(chain.from_iterable(scenes), chain.from_iterable(harms), terms, self.area.value, able)
+        faults = list(chain.from_iterable(harms))
+        acts = chain(*(fault.acts for fault in faults), *scenes)
+        return case_of(acts, faults, terms, self.area.value, able)
+
+
+_OF_ALL_AREAS = st.one_of(harm.any_of(STRANGE), ANSWERS).map(tuple)
+"""As often as each of what an area has of its own: mapped, these are one strategy among those, and not two."""
 
 
 def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
@@ -312,7 +319,8 @@ def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
     if area in _KINDS:
         return [share_of(kind, area) for kind in _KINDS[area].values() if kind.of.is_for(able)]
     bent = _AREAS[area]
-    lived, wrong = st.one_of(bent.scenes, scenarios.SELDOM), st.one_of(bent.harms, harm.any_of(STRANGE))
+    lived = st.one_of(bent.scenes, scenarios.SELDOM)
+    wrong = st.one_of(bent.harms, _OF_ALL_AREAS)
     return [Share(area, lived, lived, MOST_SCENES - 1, wrong, st.builds(Parameters, **{**TERMS, **bent.terms}))]
 
 

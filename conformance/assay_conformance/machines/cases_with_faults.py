@@ -69,8 +69,8 @@ def _met(case: Case, harm: DrawnFault) -> DrawnFault:
     instead = {} if {"open_producer", "open_consumer"} <= verbs else OF_A_PRODUCER
     if "open_consumer" in verbs and "open_producer" not in verbs:
         instead = OF_A_CONSUMER
-    fits_any = isinstance(harm.action, OF_ANY_FRAME)
-    return harm._replace(command=instead.get(harm.command, harm.command)) if fits_any else harm
+    fits_any = isinstance(harm.action, OF_ANY_FRAME) and harm.command in instead
+    return harm._replace(command=instead[harm.command], answers="") if fits_any else harm
 
 
 def _patient(limits: Limits) -> Limits:

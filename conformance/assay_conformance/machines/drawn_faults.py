@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Refuse, Rewrite, Scope, Until
+from assay_conformance.machines.operations import Act
+from assay_conformance.model.fault import Action, AnswerError, Direction, Fault, OnFrame, Refuse, Rewrite, Scope, Until
 from assay_conformance.model.outside import Kill, Role
 
 Strategy = st.SearchStrategy[Any]
@@ -21,7 +22,10 @@ MOST_HARMS = 3
 
 class DrawnFault(NamedTuple):
     """Something that goes wrong: `action`, at the k-th `command` in its direction, and `times - 1` further ones (0 =
-    all that follow), of one topic or of any. For `away_ms` from then on there is no connection to be had."""
+    all that follow), of one topic or of any. For `away_ms` from then on there is no connection to be had.
+
+    `answers` and `session` are those of a trigger and a scope; `acts` come first in a life that has this fault.
+    """
 
     command: str
     action: Action
@@ -30,6 +34,9 @@ class DrawnFault(NamedTuple):
     times: int = 1
     topic: str = ""
     away_ms: int = 0
+    answers: str = ""
+    session: int | None = None
+    acts: tuple[Act, ...] = ()
 
 
 COMMON: Mapping[str, Direction] = {
@@ -68,8 +75,15 @@ DIRECTIONS: Mapping[str, Direction] = {
 
 def faults_of(harm: DrawnFault) -> Iterator[Fault]:
     """Yield optional faults: they may be healed before they are reached."""
-    trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k, times=harm.times)
-    scope = Scope(topic=harm.topic) if harm.topic else Scope()
+    trigger = OnFrame(
+        command=harm.command,
+        # A CLOSE_CONSUMER that is answered is the client's; brokers send it, too.
+        direction=Direction.TO_BROKER if isinstance(harm.action, AnswerError) else DIRECTIONS[harm.command],
+        k=harm.k,
+        times=harm.times,
+        answers=harm.answers,
+    )
+    scope = Scope(topic=harm.topic or None, session=harm.session)
     yield Fault(trigger=trigger, action=harm.action, scope=scope, until=Until(after_ms=harm.after_ms), optional=True)
     if harm.away_ms:
         yield Fault(trigger=trigger, action=Refuse(), until=Until(after_ms=harm.away_ms), optional=True)
@@ -106,7 +120,8 @@ def at(
     away_ms: Strategy = NOT_AWAY,
 ) -> Strategy:
     """Return a strategy of one of the actions, at a frame of one of these kinds."""
-    return st.builds(DrawnFault, st.sampled_from(commands), actions, k, after_ms, times, st.just(topic), away_ms)
+    here, unsaid = (st.just(topic), away_ms), (st.just(""), st.none(), st.just(()))
+    return st.builds(DrawnFault, st.sampled_from(commands), actions, k, after_ms, times, *here, *unsaid)
 
 
 def some(strategy: Strategy, most: int) -> Strategy:

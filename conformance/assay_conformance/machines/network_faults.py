@@ -21,6 +21,7 @@ from assay_conformance.model.fault import (
     Resegment,
     Rewrite,
 )
+from assay_conformance.pulsar.outcomes.requests import ERRORS
 
 _ends = st.sampled_from((Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE)))
 _cuts = st.sampled_from(
@@ -32,13 +33,12 @@ TORN = at(
     ("SEND", "SEND_RECEIPT", "MESSAGE"),
     st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
 )
+_USUAL_ERRORS = ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
+_ANY_ERROR = st.sampled_from((*_USUAL_ERRORS * 4, *ERRORS)).map(AnswerError)
+"""Any of the protocol: half of them the usual ones."""
 REFUSED = at(
-    ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP"),
-    st.sampled_from(
-        ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
-    ).map(AnswerError),
+    (*("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP") * 2, "PARTITIONED_METADATA", "ACK", "CLOSE_PRODUCER"), _ANY_ERROR
 )
-_REQUEST_ERRORS = ("ServiceNotReady", "MetadataError", "TooManyRequests", "UnknownError", "NotAllowedError")
 HARMS = st.one_of(ANYWHERE, TORN, REFUSED)
 
 
@@ -58,7 +58,7 @@ def unanswered(*commands: str) -> Strategy:
     It is refused now or for good, lost, late, or its connection ends.
     """
     return st.one_of(
-        at(commands, st.sampled_from(_REQUEST_ERRORS).map(AnswerError), times=st.sampled_from((1, 1, 3))),
+        at(commands, _ANY_ERROR, times=st.sampled_from((1, 1, 3))),
         at(commands, st.sampled_from((Drop(), Hold(), Delay(50)))),
         at(commands, _ends),
     )
@@ -98,7 +98,7 @@ REFUSED_RETURN = st.tuples(
     LOST,
     at(
         ("PRODUCER",),
-        st.sampled_from(_RETURN_ERRORS).map(AnswerError),
+        st.sampled_from((*_RETURN_ERRORS * 3, *ERRORS)).map(AnswerError),
         _AT_THE_RETURN,
         st.just(2_000),
         st.sampled_from((1, 4)),

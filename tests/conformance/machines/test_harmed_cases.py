@@ -6,7 +6,7 @@ from assay_conformance.cases.build import Schedule
 from assay_conformance.machines.cases_with_faults import with_faults
 from assay_conformance.machines.drawn_faults import DrawnFault
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Drop, FieldValue, OnFrame, Rewrite
+from assay_conformance.model.fault import Cut, Direction, Drop, FieldValue, OnFrame, Rewrite
 
 
 def _commands(case: Case, *harms: DrawnFault) -> list[str]:
@@ -42,3 +42,9 @@ def test_frames_that_occur_are_left_as_they_were_drawn() -> None:
 def test_an_action_that_fits_one_kind_of_frame_stays_with_it() -> None:
     fields: dict[str, FieldValue] = {"redelivery_count": 3}
     assert _commands(_producer_alone(), DrawnFault("MESSAGE", Rewrite(fields=fields))) == ["MESSAGE"]
+
+
+def test_what_answers_another_request_there_is_not_asked_for_by_its_request() -> None:
+    harm = DrawnFault("SUCCESS", Drop(), answers="SUBSCRIBE")
+    (trigger,) = (fault.trigger for fault in with_faults(_producer_alone(), [harm]).faults)
+    assert trigger == OnFrame(command="PRODUCER_SUCCESS", direction=Direction.TO_CLIENT)

@@ -421,6 +421,12 @@ def test_answer_error_refuses_as_a_broker_does(
     assert (frame.body.error, frame.body.message) == (6, "not now")
 
 
+def test_answer_error_to_an_acknowledgment_that_asks_for_no_receipt_loses_it(rig: type[Rig]) -> None:
+    bench = rig(Fault(trigger=OnFrame(command="ACK", direction=TO_BROKER), action=AnswerError("MetadataError")))
+    bench.c2b(CommandType.ACK, consumer_id=1, ack_type=0)
+    assert (bench.frames[TO_BROKER], bench.frames[TO_CLIENT]) == ([], [])
+
+
 def test_answer_error_to_send_names_the_message(rig: type[Rig]) -> None:
     bench = rig(second_send(AnswerError("ChecksumError")))
     bench.send(0, 1)

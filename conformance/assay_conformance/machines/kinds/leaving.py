@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from assay_conformance.machines.answer_faults import answers_to
 from assay_conformance.machines.environment import TOPIC, Environment, Way
 from assay_conformance.machines.kinds.kind import (
     ACK,
@@ -28,7 +29,10 @@ from assay_conformance.model.case import Topic
 _UNSUBSCRIBES = call(Operation.UNSUBSCRIBE, who=NUMBERS, number=TIMES)
 _FIRST_UNSUBSCRIBES = call(Operation.UNSUBSCRIBE, who=st.just(0), number=TIMES)
 _COMES = call(Operation.OPEN_CONSUMER, who=NUMBERS, number=NUMBERS)
-_AROUND_IT = beside_any(st.one_of(unanswered("UNSUBSCRIBE"), lost_or_late("SUCCESS"), unanswered("SUBSCRIBE")))
+_AROUND_IT = st.one_of(
+    beside_any(st.one_of(unanswered("UNSUBSCRIBE"), lost_or_late("SUCCESS"), unanswered("SUBSCRIBE"))),
+    answers_to("UNSUBSCRIBE", "CLOSE_CONSUMER"),
+)
 
 LEAVING: Mapping[str, WorkloadKind] = {
     "unsubscribes": WorkloadKind(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from assay_conformance.cases.build import DEFAULT_PAYLOAD_BYTES
+from assay_conformance.machines.answer_faults import answers_to
 from assay_conformance.machines.environment import Environment
 from assay_conformance.machines.kinds.kind import (
     ALL,
@@ -95,12 +96,15 @@ OPENING: Mapping[str, WorkloadKind] = {
             st.tuples(_OPENS_ANOTHER, FULL, _SENDS_BESIDE, ALL, ALL, _READS, _CLOSE, _OPENS_ANOTHER, FULL, ALL, _READS),
             st.tuples(do(Operation.OPEN_CONSUMER, 0), _OPENS_ANOTHER, FULL, _SENDS_BESIDE, _AWAY, ALL, ALL, _READS),
         ),
-        harms=beside_any(
-            st.one_of(
-                unanswered("GET_SCHEMA"),
-                lost_or_late("GET_SCHEMA_RESPONSE"),
-                hits(("PRODUCER", "SUBSCRIBE"), AnswerError("IncompatibleSchema"), latest=3),
-            )
+        harms=st.one_of(
+            beside_any(
+                st.one_of(
+                    unanswered("GET_SCHEMA"),
+                    lost_or_late("GET_SCHEMA_RESPONSE"),
+                    hits(("PRODUCER", "SUBSCRIBE"), AnswerError("IncompatibleSchema"), latest=3),
+                )
+            ),
+            answers_to("GET_SCHEMA"),
         ),
     ),
     "has a supplier of credentials": WorkloadKind(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from assay_conformance.machines.answer_faults import answers_to
 from assay_conformance.machines.environment import TOPIC, Environment, Way
 from assay_conformance.machines.initial_backlog import STOCK
 from assay_conformance.machines.kinds.kind import (
@@ -98,11 +99,14 @@ READING: Mapping[str, WorkloadKind] = {
                 LONG,
             ),
         ),
-        harms=beside_any(
-            st.one_of(
-                unanswered("GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
-                lost_or_late("GET_TOPICS_OF_NAMESPACE_RESPONSE", "WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE"),
-            )
+        harms=st.one_of(
+            beside_any(
+                st.one_of(
+                    unanswered("GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
+                    lost_or_late("GET_TOPICS_OF_NAMESPACE_RESPONSE", "WATCH_TOPIC_LIST_SUCCESS", "WATCH_TOPIC_UPDATE"),
+                )
+            ),
+            answers_to("GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"),
         ),
     ),
     "reads what is there": WorkloadKind(
@@ -141,8 +145,11 @@ READING: Mapping[str, WorkloadKind] = {
             ),
             st.tuples(SOME, st.one_of(AWAY, do(Operation.CLOSE_CONSUMER)), do(Operation.OPEN_CONSUMER, 0), SOME, ALL),
         ),
-        harms=beside_any(
-            st.one_of(unanswered("GET_LAST_MESSAGE_ID", "SEEK"), lost_or_late("GET_LAST_MESSAGE_ID_RESPONSE"))
+        harms=st.one_of(
+            beside_any(
+                st.one_of(unanswered("GET_LAST_MESSAGE_ID", "SEEK"), lost_or_late("GET_LAST_MESSAGE_ID_RESPONSE"))
+            ),
+            answers_to("GET_LAST_MESSAGE_ID", "SEEK"),
         ),
         stock=st.lists(st.sampled_from(("single messages", "old messages", "a batch"))).map(
             lambda names: tuple(names[:3])
@@ -216,8 +223,13 @@ SEEKING: Mapping[str, WorkloadKind] = {
             ),
             st.tuples(FULL, SOME, call(Operation.SEEK_TIME, who=st.just(0), number=NUMBERS), ALL),
         ),
-        harms=beside_any(
-            st.one_of(WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()), unanswered("SEEK"))
+        harms=st.one_of(
+            beside_any(
+                st.one_of(
+                    WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()), unanswered("SEEK")
+                )
+            ),
+            answers_to("SEEK", "ACK"),
         ),
         stock=st.sampled_from(((), (), ("old messages",), ("old messages", "single messages"))),
     ),
