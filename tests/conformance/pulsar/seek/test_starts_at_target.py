@@ -22,6 +22,18 @@ def test_first_message_is_behind_the_one_sought() -> None:
     assert judged(starts_at_target, story) == ([], 1)
 
 
+def test_entry_of_which_nothing_can_be_taken_may_be_passed_over() -> None:
+    story = Script()
+    story.stored(0)
+    story.stored(1, members=())
+    story.stored(2)
+    story.consumer()
+    sought(story, 0)
+    story.message(2)
+    story.received(2)
+    assert judged(starts_at_target, story) == ([], 0)
+
+
 def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
     story = Script()
     for number in range(3):

@@ -106,11 +106,14 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arri
 def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
     """Return the message that comes first; None where the topic held none by then, or does not hold the target.
 
-    None also with chunks, which come as their last one, and with messages that may be delivered later than others.
+    None also with chunks, which come as their last one, with messages that may be delivered later than others, and with
+    entries that nothing can be taken from, which clients discard.
     """
     stored = [one for one in timeline.stored_on(sought.topic) if one.seq < at.seq]
     time_ms, id = sought.invoke.args.get("publish_time_ms"), sought.invoke.args.get("message_id")
     if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
+        return None
+    if not all(entry.members for entry in stored):
         return None
     if time_ms is not None:
         return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
