@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.outcomes import requests as table
 from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
 
 REQUESTS: Final = (
@@ -22,6 +23,8 @@ REQUESTS: Final = (
     "GET_TOPICS_OF_NAMESPACE",
 )
 """What a client waits for the answer of as long as an operation may take."""
+
+_ANSWERED_BY: Final = {one.command: one.answer for one in table.REQUESTS}
 
 
 class Request(NamedTuple):
@@ -97,8 +100,12 @@ class Answers:
                 self._found.setdefault((answer.conn, answer.request_id), []).append(answer)
 
     def to(self, request: Frame) -> Frame | None:
-        """Return the first answer behind a request."""
-        return next(iter(self.all_to(request)), None)
+        """Return the first answer behind a request: of the kind that answers it, where there is one, or an error."""
+        found = self.all_to(request)
+        if len(found) > 1:
+            kinds = (_ANSWERED_BY.get(request.command), "ERROR")
+            found = [one for one in found if one.command in kinds] or found
+        return found[0] if found else None
 
     def all_to(self, request: Frame) -> list[Frame]:
         """Return all answers behind a request."""

@@ -34,6 +34,14 @@ def test_success_behind_the_answer_of_the_broker_is_accepted() -> None:
     assert story.judged() == ([], 1)
 
 
+def test_an_answer_of_another_kind_ahead_of_the_right_one_answers_nothing() -> None:
+    story = _Leaving()
+    story.asks("GET_LAST_MESSAGE_ID_RESPONSE")
+    story.down("SUCCESS", request_id=9)
+    story.complete(story.op)
+    assert story.judged() == ([], 1)
+
+
 def test_success_without_a_request_is_found() -> None:
     story = _Leaving()
     story.complete(story.op)
