@@ -23,6 +23,7 @@ from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, session
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.batches import Batch, batches
+from assay_conformance.pulsar.timeline.closing import how_closed, let_go
 from assay_conformance.pulsar.timeline.connections import Connection, Why
 from assay_conformance.pulsar.timeline.consumers import (
     Call,
@@ -152,6 +153,7 @@ __all__ = [
     "either",
     "ended_ns",
     "every",
+    "how_closed",
     "is_keyless",
     "is_plain",
     "is_synchronous",
@@ -159,6 +161,7 @@ __all__ = [
     "known_consumer",
     "known_owner",
     "left_waiting",
+    "let_go",
     "levels_of",
     "listens",
     "lying",

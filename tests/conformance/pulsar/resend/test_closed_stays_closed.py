@@ -8,7 +8,7 @@ from tests.conformance.pulsar.resend.returning import codes_of
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.event import Invoke
+from assay_conformance.model.event import ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.checks.resend.closed_stays_closed import closed_stays_closed
 
 
@@ -44,6 +44,17 @@ def test_producer_that_registers_after_its_close_is_found() -> None:
     story.unknown(0)
     story.after(300).producer_again(1)
     assert codes_of(story.judged()) == ["came-back"]
+
+
+@pytest.mark.parametrize(("error", "found"), [(ErrorClass.OTHER, ["came-back"]), (ErrorClass.TIMEOUT, [])])
+def test_producer_that_its_client_refused_to_close_and_that_registers_is_found(
+    error: ErrorClass, found: list[str]
+) -> None:
+    story = _Away()
+    story.complete(story.close(), outcome=Outcome.UNKNOWN, error=error)
+    story.unknown(0)
+    story.after(300).producer_again(1)
+    assert codes_of(story.judged()) == found
 
 
 def test_another_producer_of_that_name_is_not_the_closed_one() -> None:

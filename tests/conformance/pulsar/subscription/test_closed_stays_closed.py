@@ -47,6 +47,7 @@ def test_consumer_that_stays_away_is_accepted() -> None:
         (Outcome.FAIL, ErrorClass.TRANSPORT, 1),
         (Outcome.UNKNOWN, ErrorClass.TRANSPORT, 1),
         (Outcome.UNKNOWN, ErrorClass.TIMEOUT, 0),
+        (Outcome.UNKNOWN, ErrorClass.OTHER, 1),
     ],
 )
 def test_close_that_fails_for_want_of_a_connection_is_a_close(
@@ -63,6 +64,24 @@ def test_consumer_that_subscribes_again_after_its_close_is_found() -> None:
     story.after(500)
     story.asks()
     assert story.judged()[0] == ["came-back"]
+
+
+def test_consumer_that_its_client_refused_to_close_and_that_subscribes_again_is_found() -> None:
+    story = _Away()
+    story.closes(outcome=Outcome.UNKNOWN, error=ErrorClass.OTHER)
+    story.after(500)
+    story.asks()
+    assert story.judged()[0] == ["came-back"]
+
+
+def test_close_that_a_broker_was_asked_for_is_not_refused_by_the_client() -> None:
+    story = _Away()
+    close = story.invoke("close", CONSUMER, args={"handle": CONSUMER})
+    story.up("CLOSE_CONSUMER", 1, consumer_id=0, request_id=8)
+    story.complete(close, outcome=Outcome.UNKNOWN, error=ErrorClass.OTHER)
+    story.after(500)
+    story.asks()
+    assert story.judged() == ([], 0)
 
 
 def test_subscribe_of_another_consumer_that_came_meanwhile_is_its_own() -> None:

@@ -8,6 +8,7 @@ from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
 
 CLOSES_NOTICED_MS = 700
+RETURN_NOTICED_MS = 6_000  # some clients try again every five seconds
 """Silence that shows that no close reaches a broker, and that a producer does not come back after its backoff."""
 
 
@@ -52,7 +53,7 @@ def closed_while_disconnected() -> Case:
     plan.wait_fired(2)
     plan.wait_ops(plan.close(producer))
     plan.heal(2)
-    plan.wait_ms(CLOSES_NOTICED_MS)
+    plan.wait_ms(RETURN_NOTICED_MS)
     return plan.case(
         "resend/closed-while-disconnected",
         "A producer is closed while no connection can be had, and does not come back when one can",

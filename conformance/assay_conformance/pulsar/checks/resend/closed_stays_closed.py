@@ -15,6 +15,8 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    how_closed,
+    let_go,
     ms,
 )
 
@@ -29,15 +31,23 @@ class _Close(NamedTuple):
 
 def _closes(timeline: Timeline) -> Iterator[_Close]:
     for producer in timeline.producers:
-        end = timeline.close_of(producer.handle)
-        if end is not None and producer.admitted and producer.closing is not None:
-            yield _Close(producer, producer.closing, end)
+        call = producer.closing
+        if call is not None and producer.admitted:
+            end = let_go(timeline, producer.handle, was_away=_was_away(timeline, producer, call))
+            if end is not None:
+                yield _Close(producer, call, end)
+
+
+def _was_away(timeline: Timeline, producer: Producer, call: Parting) -> bool:
+    """Return whether it had no session on a connection when the client was asked to close it."""
+    before = [session for session in producer.sessions if session.request.seq < call.seq]
+    return bool(before) and _is_away(timeline, before[-1], call.seq)
 
 
 @check("resend.closed-stays-closed", of=_closes)
 def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     """resend.closed-stays-closed: a producer that is closed while disconnected does not register again, does not stay
-    registered at the broker, and leaves no send pending.
+    registered at the broker, and leaves no send pending. A client that refuses to close it then is held to the same.
 
     Where its PRODUCER was pending, the broker may still admit it: then CLOSE_PRODUCER or the end of the connection has
     to follow.
@@ -50,7 +60,7 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     if back is not None:
         yield breach(
             "came-back",
-            f"{producer} was closed at {ms(closed.t_ns)}; expected no PRODUCER after that; it registered again on "
+            f"{producer} {how_closed(closed)}; expected no PRODUCER after that; it registered again on "
             f"connection {back.conn} at {ms(back.t_ns)}",
             *(closed, back),
         )
@@ -63,7 +73,7 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     if ready is not None and bounds.is_overdue("answer", max(closed.t_ns, ready.t_ns), until_ns, what="a close"):
         yield breach(
             "left-behind",
-            f"{producer} was closed at {ms(closed.t_ns)} while its PRODUCER was pending, and the broker admitted it "
+            f"{producer} {how_closed(closed)} while its PRODUCER was pending, and the broker admitted it "
             f"at {ms(ready.t_ns)}; expected CLOSE_PRODUCER or the end of the connection; neither had come by "
             f"{ms(until_ns)}",
             *(last.request, ready, closed),
@@ -76,7 +86,7 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     for send in pending:
         yield breach(
             "left-pending",
-            f"{producer} was closed at {ms(closed.t_ns)}; expected the send of message {send.number}, called before, "
+            f"{producer} {how_closed(closed)}; expected the send of message {send.number}, called before, "
             f"to end; it had not when the Case ended at {ms(bounds.end_ns)}",
             *(send, closed),
         )

@@ -13,6 +13,8 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    how_closed,
+    let_go,
     ms,
 )
 
@@ -30,7 +32,7 @@ class _Closed(NamedTuple):
 
 def _closed(timeline: Timeline) -> Iterator[_Closed]:
     for consumer in timeline.consumers if timeline.events.of(Ended) else ():
-        end = timeline.close_of(consumer.handle)
+        end = let_go(timeline, consumer.handle, was_away=True)
         topics = {session.topic for session in consumer.sessions} - consumer.unsure if end is not None else set[str]()
         for topic in sorted(topics):
             session = _away(consumer, topic)
@@ -48,7 +50,8 @@ def _away(consumer: Consumer, topic: str) -> ConsumerSession | None:
 @check("subscription.closed-stays-closed", of=_closed)
 def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
     """subscription.closed-stays-closed: a consumer that is closed without a connection does not subscribe again, and
-    does not stay attached at the broker. (Producers: `resend.closed-stays-closed`.)
+    does not stay attached at the broker. (Producers: `resend.closed-stays-closed`.) A client that refuses to close it
+    then is held to the same: the application has let go of it.
 
     Where its SUBSCRIBE was pending, the broker may still admit it: then CLOSE_CONSUMER or the end of the connection has
     to follow.
@@ -58,7 +61,7 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
     if back is not None:
         yield breach(
             "came-back",
-            f"{closed} was closed at {ms(end.t_ns)}; expected no SUBSCRIBE after that; it subscribed again on "
+            f"{closed} {how_closed(end)}; expected no SUBSCRIBE after that; it subscribed again on "
             f"connection {back.conn} at {ms(back.t_ns)}",
             *(end, back),
         )
@@ -70,7 +73,7 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
     if timeline.bounds.is_missing("answer", since_ns, until_ns, what="the end of a consumer"):
         yield breach(
             "left-behind",
-            f"{closed} was closed at {ms(end.t_ns)} while its SUBSCRIBE was pending, and the broker admitted it at "
+            f"{closed} {how_closed(end)} while its SUBSCRIBE was pending, and the broker admitted it at "
             f"{ms(admitted.t_ns)}; expected CLOSE_CONSUMER or the end of the connection; neither had come by "
             f"{ms(until_ns)}",
             *(session.request, admitted, end),

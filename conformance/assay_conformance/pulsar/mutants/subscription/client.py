@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay_conformance.client.connection import Connection
@@ -13,7 +13,8 @@ from assay_conformance.client.reader import ReadingPlace
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.topic_patterns import Add, TopicPattern
-from assay_conformance.client.values import Failed
+from assay_conformance.client.values import Failed, Result
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, Frame
 
 
@@ -36,6 +37,19 @@ class OrphansConsumer(Consumer):
 
     def _close_unadmitted(self, connection: Connection) -> None:
         pass
+
+
+class RefusesToCloseAway(Subscription):
+    """Close of a consumer that reconnects fails, and it goes on reconnecting."""
+
+    breaks = "subscription.closed-stays-closed"
+    stands_for = "pulsar-flex, consumer/index.js: unsubscribe throws while it reconnects, and the retry is left running"
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        if all(consumer.ready for consumer in self.consumers):
+            super().close(closed)
+        else:
+            closed(Failed(ErrorClass.OTHER, "the consumer is not subscribed"))
 
 
 class PatternSubscribesToAll(TopicPattern):

@@ -1,0 +1,41 @@
+"""Closes that a client refuses by itself, and the words for how a producer or consumer was closed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.judging.tolerance import ms
+from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.pulsar.timeline.timeline import Timeline
+
+_SAYS_NO_REFUSAL: Final = (ErrorClass.TIMEOUT, ErrorClass.TRANSPORT)
+
+
+def let_go(timeline: Timeline, handle: int | None, *, was_away: bool) -> Completion | None:
+    """Return how the call by which the application let go of a producer or consumer ended.
+
+    It is closed then, or its client refused that by itself, which counts where it had no connection (`was_away`): with
+    one, a broker may have been why.
+    """
+    return timeline.close_of(handle) or (_refused_close(timeline, handle) if was_away else None)
+
+
+def _refused_close(timeline: Timeline, handle: int | None) -> Completion | None:
+    closing = timeline.closing(handle)
+    end = timeline.end_of(closing.op) if isinstance(closing, Invoke) and closing.handle == handle else None
+    if closing is None or end is None or not _is_refusal(end):
+        return None
+    asked = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    is_asked = any(one.from_sender and closing.seq < one.seq < end.seq for one in asked)
+    return None if is_asked else end
+
+
+def _is_refusal(end: Completion) -> bool:
+    return end.outcome is Outcome.UNKNOWN and end.error not in _SAYS_NO_REFUSAL
+
+
+def how_closed(end: Completion) -> str:
+    """Return "was closed at ..." of the end of a close, or that the client refused it."""
+    if _is_refusal(end):
+        return f"was to be closed, which the client refused at {ms(end.t_ns)} ({end.text or end.error})"
+    return f"was closed at {ms(end.t_ns)}"
