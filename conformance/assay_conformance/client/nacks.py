@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from assay_conformance.client.entries import Position
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.timers import Timer
@@ -37,28 +36,32 @@ def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int) -> float:
     return min(grown, settings.nack_backoff_max_ms)
 
 
+Key = tuple[int, ...]
+"""What is asked for as one: the position of an entry."""
+
+
 class DueTracker(Generic[T]):
-    """Entries by position, each with what is kept for it; `due` gets those whose time has come, and forgets them."""
+    """Entries by key, each with what is kept for it; `due` gets those whose time has come, and forgets them."""
 
     def __init__(self, shared: Shared, due: Callable[[list[T]], None]) -> None:
         self._shared = shared
         self._due = due
-        self._held: dict[Position, tuple[int, T]] = {}
+        self._held: dict[Key, tuple[int, T]] = {}
         self._timer: Timer | None = None
 
-    def add(self, position: Position, due_ns: int, kept: T) -> None:
+    def add(self, key: Key, due_ns: int, kept: T) -> None:
         """Hold an entry until `due_ns`.
 
         An entry that is already held keeps its earlier time; of its copies, the one with the highest redelivery count
         is kept.
         """
-        if position not in self._held:
-            self._held[position] = (due_ns, kept)
+        if key not in self._held:
+            self._held[key] = (due_ns, kept)
             self._arm(due_ns)
             return
-        earlier_ns, other = self._held[position]
+        earlier_ns, other = self._held[key]
         if kept.redelivery_count > other.redelivery_count:
-            self._held[position] = (earlier_ns, kept)
+            self._held[key] = (earlier_ns, kept)
 
     def clear(self) -> None:
         self._held.clear()
@@ -72,8 +75,8 @@ class DueTracker(Generic[T]):
 
     def _fire(self) -> None:
         now_ns = self._shared.now_ns
-        positions = [position for position, (due_ns, _) in self._held.items() if due_ns <= now_ns]
-        ripe = [self._held.pop(position)[1] for position in positions]
+        keys = [key for key, (due_ns, _) in self._held.items() if due_ns <= now_ns]
+        ripe = [self._held.pop(key)[1] for key in keys]
         if self._held:
             self._arm(min(due_ns for due_ns, _ in self._held.values()))
         if ripe:

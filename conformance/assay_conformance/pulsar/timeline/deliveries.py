@@ -173,9 +173,21 @@ class Deliveries:
 
 
 def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
-    """Return the last copy that had come; `copies` are in order."""
+    """Return the last copy that had come, of those with its redelivery count if there are any; `copies` are in order.
+
+    Another copy may come while this one waits for the application.
+    """
     place = bisect_left(copies, message.seq, key=lambda copy: copy.frame.seq)
-    return copies[place - 1] if place else None
+    if not place:
+        return None
+    last, count = copies[place - 1], message.redelivery_count
+    if count is None or _counted(last) == count:
+        return last
+    return next((copy for copy in reversed(copies[:place]) if _counted(copy) == count), last)
+
+
+def _counted(copy: Delivery) -> int:
+    return copy.frame.redelivery_count or 0
 
 
 def _calls(tracker: Tracker) -> Iterator[Call]:

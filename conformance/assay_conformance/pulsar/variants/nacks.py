@@ -12,6 +12,7 @@ from assay_conformance.wire import message_id
 from assay_conformance.wire import pulsar_pb2 as pb
 
 PRECISION_MS = 256
+APART_MS = 5
 
 
 class CoarseNackClock(Redelivery[Handed]):
@@ -47,6 +48,19 @@ class NacksLookedAtByTicks(Redelivery[Handed]):
 
     def _nack_due_ns(self, redelivery_count: int) -> int:
         return super()._nack_due_ns(redelivery_count) + self._nack_delay_ns(redelivery_count) // 3
+
+
+class MembersAskedForApart(Redelivery[Handed]):
+    """The refused messages of a batch are due one after the other, and their entry is asked for with each of them."""
+
+    as_in = "Java client, NegativeAcksTracker: a batch whose messages are refused across one of its ticks is due twice"
+    within = ("dead-letter.acked-stays-out", "dead-letter.max-redeliver-count", "nack.requests-whole-batch")
+
+    def nack(self, message: Handed) -> None:
+        place = message.index or 0
+        self._stop_holding(message)
+        due_ns = self._nack_due_ns(message.redelivery_count) + place * APART_MS * MS
+        self._nacks.add((*message.entry.position, place), due_ns, message)
 
 
 class RequestsByBatchIndex(Redelivery[Any]):

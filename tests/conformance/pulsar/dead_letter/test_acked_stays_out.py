@@ -65,6 +65,14 @@ def test_letter_of_what_is_acknowledged_behind_the_refusal_may_be_on_its_way() -
     assert codes_of(story.judged(0, 1)) == []
 
 
+def test_letter_of_what_had_come_too_often_ahead_of_the_acknowledgment_may_be_on_its_way() -> None:
+    story = _Batch()
+    story.message(0, 1, handle=STORED, batch=True, redelivery_count=2)
+    story.settle("ack", 1)
+    story.settle("nack", 2)
+    assert codes_of(story.judged(0, 1)) == []
+
+
 def test_letter_of_what_has_come_again_is_accepted() -> None:
     story = _Batch()
     story.settle("ack", 1)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Outcome
-from assay_conformance.pulsar.timeline import Call, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Call, Delivery, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.letters import Kind, Letter
 
 
@@ -12,8 +14,8 @@ def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
     letter with others of the batch, which are refused behind that.
 
     Judged with acknowledgment by batch index: without, a batch is acknowledged or comes again as a whole. And where the
-    message did not come again in between: then its acknowledgment may be lost, and it goes to the dead letter topic
-    unseen when it comes too often.
+    message did not come again behind the copy that was acknowledged: then its acknowledgment may be lost, or too late
+    for what is being moved by then, for it goes to the dead letter topic unseen when it comes too often.
     """
     if in_force(timeline.view, letter.address.consumer, "batch_index_ack") is not True:
         return
@@ -28,9 +30,9 @@ def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
     if last.invoke.verb != "ack":
         yield Exercised(letter.frame)
         return
-    end, since = last.operation.completion, last.invoke.seq
-    refused = any(call.invoke.verb == "nack" and call.invoke.seq > since for call in calls)
-    if end is None or end.outcome is not Outcome.OK or not refused or _came_since(timeline, origin, since, letter):
+    end, copies = last.operation.completion, [one for one in timeline.deliveries if one.came and one.entry == origin]
+    refused = any(call.invoke.verb == "nack" and call.invoke.seq > last.invoke.seq for call in calls)
+    if end is None or end.outcome is not Outcome.OK or not refused or _comes_again(copies, last, letter):
         return
     yield breach(
         "acked",
@@ -57,6 +59,7 @@ def _calls(timeline: Timeline, letter: Letter, origin: Entry) -> list[Call]:
     return sorted((call for call in calls if call.invoke.seq < letter.frame.seq), key=lambda call: call.invoke.seq)
 
 
-def _came_since(timeline: Timeline, origin: Entry, since: int, letter: Letter) -> bool:
-    frames = (one.frame for one in timeline.deliveries if one.came and one.entry == origin)
-    return any(since < frame.seq < letter.frame.seq for frame in frames)
+def _comes_again(copies: Sequence[Delivery], acked: Call, letter: Letter) -> bool:
+    """Return whether its entry came once more between the copy that was acknowledged and the letter."""
+    since = next((copy.frame.seq for copy in copies if acked in copy.calls), acked.invoke.seq)
+    return any(since < copy.frame.seq < letter.frame.seq for copy in copies)
