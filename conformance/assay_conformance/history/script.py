@@ -237,12 +237,14 @@ class Script:
         kind: str = "Exclusive",
         **config: Any,
     ) -> Completion:
-        """Let the application open a consumer; SUBSCRIBE and SUCCESS cross."""
+        """Let the application open a consumer; SUBSCRIBE and SUCCESS cross, with the initial position it chose."""
         args: dict[str, Any] = {"topics": [topic], "subscription": subscription}
         invoke = self.invoke("open_consumer", handle, args={**args, "config": config} if config else args)
         if not any(isinstance(event, Opened) and event.conn == conn for event in self.events):
             self.connected(conn)
-        self.subscribed(conn, consumer_id=consumer_id, topic=topic, subscription=subscription, kind=kind)
+        chosen = config.get("initial_position")
+        fields = {"initialPosition": str(chosen).capitalize()} if chosen else {}
+        self.subscribed(conn, consumer_id=consumer_id, topic=topic, subscription=subscription, kind=kind, **fields)
         return self.complete(invoke)
 
     def subscribed(

@@ -164,10 +164,30 @@ def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, open
     first_stored = events.first_stored.get(topic, {})
     if not cursors.keys() >= first_stored.keys():
         return False
-    if str(setting(case, facts, opening, "initial_position")) != "earliest":
+    if str(setting(case, facts, opening, "initial_position")) != "earliest" or _begins_late(events, case, place):
         return False
     others = any(each.subscription != name for _, each in events.cursors_by_topic.get(topic, ()))
     return not others or opening.seq < min(first_stored.values(), default=0)
+
+
+def _begins_late(events: Sorted, case: Case, place: Place) -> bool:
+    """Return whether its client asked for another position than the earliest, when its topic may have held messages.
+
+    What the topic held by then the subscription is not owed, whatever its application chose.
+    """
+    asked = next(
+        (
+            frame
+            for frame in events.events.frames("SUBSCRIBE")
+            if (base_topic(events.topic(str(frame.fields.get("topic")))), frame.fields.get("subscription")) == place
+        ),
+        None,
+    )
+    if asked is None or asked.fields.get("initialPosition") == "Earliest":
+        return False
+    sent = (call.seq for verb in ("send", "burst") for call in events.calls(verb))
+    first = min(chain(sent, events.first_stored.get(place[0], {}).values()), default=0)
+    return any(step.verb == "store_entries" for step in case.steps) or first < asked.seq
 
 
 def _messages_go_away(case: Case, topic: str) -> bool:

@@ -72,7 +72,7 @@ from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
 from assay_conformance.pulsar.timeline.turns import Turn, at_once, is_plain, is_synchronous, topics_of, turns
-from assay_conformance.pulsar.timeline.waiting import left_waiting, lying
+from assay_conformance.pulsar.timeline.waiting import left_waiting, looked_ns, lying
 
 __all__ = [
     "CUMULATIVE",
@@ -164,6 +164,7 @@ __all__ = [
     "let_go",
     "levels_of",
     "listens",
+    "looked_ns",
     "lying",
     "may_wait_for_partition",
     "ms",

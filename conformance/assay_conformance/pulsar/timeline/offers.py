@@ -31,6 +31,7 @@ from assay_conformance.pulsar.timeline.deliveries import REDELIVER
 from assay_conformance.pulsar.timeline.letters import Kind
 from assay_conformance.pulsar.timeline.readers import begins_at, is_reader
 from assay_conformance.pulsar.timeline.timeline import Timeline
+from assay_conformance.pulsar.timeline.waiting import looked_ns
 
 Place = tuple[Entry, int]
 """An entry, and the index in its batch; -1 without a batch."""
@@ -178,9 +179,12 @@ class _Handover:
     def _missed(self, end: Completion) -> None:
         consumer = self._timeline.consumer(end.handle)
         for offer in self._open.get(consumer.handle, {}).values() if consumer is not None else ():
-            late = self._timeline.bounds.is_past("answer", offer.frame.t_ns, end.t_ns)
-            if consumer is not None and late and self._is_owed(consumer, offer, end):
+            if consumer is not None and self._is_late(consumer, offer, end) and self._is_owed(consumer, offer, end):
                 offer.missed.append(end)
+
+    def _is_late(self, consumer: Consumer, offer: Offer, end: Completion) -> bool:
+        due_ns = looked_ns(self._timeline, consumer, offer.frame.t_ns)
+        return self._timeline.bounds.is_past("answer", due_ns, end.t_ns)
 
     def _is_owed(self, consumer: Consumer, offer: Offer, end: Completion) -> bool:
         handle, entry, ended = consumer.handle, offer.entry, offer.session.ended

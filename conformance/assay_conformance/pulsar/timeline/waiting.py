@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay_conformance.checks.consumption import number_in_force
+from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, Event
 from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.deliveries import Delivery
 from assay_conformance.pulsar.timeline.handlers import called_ns
 from assay_conformance.pulsar.timeline.timeline import Timeline
+
+
+def looked_ns(timeline: Timeline, consumer: Consumer, since_ns: int) -> int:
+    """Return by when a waiting consumer has looked for what came at `since_ns`: some clients look once a period."""
+    return since_ns + round((number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS)
 
 
 def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
@@ -35,7 +42,7 @@ def left_waiting(timeline: Timeline, consumer: Consumer, end: Completion) -> Del
     None where there is none. Raises `TooBusyError` where the machine was too busy to say.
     """
     for delivery in lying(timeline, consumer, end):
-        since_ns = max(delivery.frame.t_ns, called_ns(end))
+        since_ns = looked_ns(timeline, consumer, max(delivery.frame.t_ns, called_ns(end)))
         if timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
             return delivery
     return None

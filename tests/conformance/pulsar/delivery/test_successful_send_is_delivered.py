@@ -15,7 +15,7 @@ from tests.conformance.pulsar.delivery._histories import (
 )
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.trial import ANY_CASE
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
 from assay_conformance.model.case import ClientConfig, ConfigValue, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Sides
@@ -216,6 +216,32 @@ def test_a_message_in_chunks_that_may_be_given_up_and_is_then_covered_is_not_mis
 
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
     assert judged(successful_send_is_delivered, story, case=case)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_first", "codes"), [("Earliest", False, ["lost"]), ("Latest", False, []), ("Latest", True, ["lost"])]
+)
+def test_what_a_topic_held_is_not_missed_where_the_client_asked_for_the_latest(
+    asked: str, is_first: bool, codes: list[str]
+) -> None:
+    story = Script()
+    subscribe = story.invoke(
+        "open_consumer",
+        CONSUMER,
+        args={"topics": ["t"], "subscription": "s", "config": {"initial_position": "earliest"}},
+    )
+    if is_first:
+        story.connected(0)
+        story.subscribed(initialPosition=asked)
+    story.producer()
+    one_is_acknowledged_by_the_client_alone(story)
+    if not is_first:
+        story.subscribed(initialPosition=asked)
+    story.complete(subscribe)
+    story.read_back()
+    story.cursor(10, backlog=0)
+    said = trial(successful_send_is_delivered, story.done(), ANY_CASE)
+    assert [finding.code for finding in said.findings] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["lost"])])

@@ -6,6 +6,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Completion, Invoke
+from assay_conformance.model.facts import ClientFacts
 
 
 class Asking(Script):
@@ -30,8 +31,8 @@ class Asking(Script):
         self.connected(1)
         self.subscribed(1)
 
-    def judged(self, check: type[Check]) -> tuple[list[str], int]:
-        said = trial(check, self.done())
+    def judged(self, check: type[Check], facts: ClientFacts | None = None) -> tuple[list[str], int]:
+        said = trial(check, self.done(), facts=facts)
         return [finding.code for finding in said.findings], said.exercised
 
 

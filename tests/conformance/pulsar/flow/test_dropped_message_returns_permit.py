@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 from tests.conformance.pulsar.flow._returned_permits import Asking
 
+from assay_conformance.checks.trial import ANY_CLIENT
 from assay_conformance.model.event import Fate
 from assay_conformance.pulsar.checks.flow.dropped_message_returns_permit import dropped_message_returns_permit
 
@@ -24,6 +26,12 @@ def test_dropped_messages_return_their_permits() -> None:
 
 def test_lost_permits_of_dropped_messages_are_found() -> None:
     assert _three_of_four_dropped(0).judged(dropped_message_returns_permit)[0] == ["permits-lost"]
+
+
+def test_messages_that_wait_until_their_client_looks_for_them_are_not_dropped() -> None:
+    settable = frozenset({"receiver_queue_size"})
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=settable, fixed={"receive_poll_ms": 1_000})
+    assert _three_of_four_dropped(0).judged(dropped_message_returns_permit, facts) == ([], 0)
 
 
 def test_less_than_half_a_queue_may_wait() -> None:

@@ -16,8 +16,9 @@ from assay_conformance.pulsar.cases.nack.requests import DELAY_MS, EXCLUSIVE, PA
 
 QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
 
-EMPTY_MS = 1_000
-"""How long a receive waits that shows the queue to be empty: longer than permits take."""
+EMPTY_MS = 2_000
+"""How long a receive waits that shows the queue to be empty: longer than permits take, also of a client that looks for
+messages once a second."""
 
 PAUSE_MS = 200
 
@@ -156,7 +157,7 @@ def redelivery_of_prefetched() -> Case:
     plan.wait_ops(plan.nack(consumer, messages=[1]))
     plan.wait_frame("REDELIVER_UNACKNOWLEDGED_MESSAGES", Direction.TO_BROKER, deadline_ms=STARVED_MS)
     plan.wait_ms(PAUSE_MS)
-    plan.wait_ops(plan.receive(consumer, 16, STARVED_MS))
+    plan.wait_ops(plan.receive(consumer, 16, STARVED_MS + EMPTY_MS))
     return plan.case(
         "flow/redelivery-of-prefetched",
         "A consumer takes one of eleven messages, the last in two chunks, with a queue of four, and nacks it; then it "

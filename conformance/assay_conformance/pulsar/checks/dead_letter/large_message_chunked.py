@@ -10,7 +10,7 @@ from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
 from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
 from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, is_settled
-from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, looked_ns, ms
 from assay_conformance.pulsar.timeline.letters import Kind
 
 
@@ -81,7 +81,7 @@ def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: _Nacked) -> S
         ready = None if session is None else session.admitted
         if ready is None or ready.seq > short.seq:
             continue
-        due_ns = max(call.called_ns + allowed_ns(timeline, consumer), ready.t_ns)
+        due_ns = looked_ns(timeline, consumer, max(call.called_ns + allowed_ns(timeline, consumer), ready.t_ns))
         if timeline.bounds.is_missing("answer", due_ns, short.t_ns, what=f"{call.entry} came again"):
             check_delay_known(timeline, consumer)
             yield breach(

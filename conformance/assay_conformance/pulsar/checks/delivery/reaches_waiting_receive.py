@@ -4,12 +4,21 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, Outcome, Position
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import Consumer, Delivery, Exercised, Says, Timeline, breach, check, is_plain, ms
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Delivery,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    is_plain,
+    looked_ns,
+    ms,
+)
 from assay_conformance.pulsar.timeline.readers import FIRST, is_reader
 
 
@@ -94,8 +103,7 @@ def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
     asks_since_ns = timeline.asks_since(consumer, end)
     if asks_since_ns is None:
         return
-    poll_ms = number_in_force(timeline.view, consumer, "receive_poll_ms") or 0
-    since_ns = max(call.t_ns, frame.t_ns, asks_since_ns) + poll_ms * MS
+    since_ns = looked_ns(timeline, consumer, max(call.t_ns, frame.t_ns, asks_since_ns))
     if not timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
         return
     yield breach(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Completion
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, looked_ns, ms
 
 
 @check("flow.dropped-message-returns-permit", of=lambda timeline: timeline.starved)
@@ -21,11 +21,12 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
     since = account.frames[0].seq
     taken = sum(since < message.seq < receive.seq for message in timeline.received(consumer))
     dropped, owed = balance.charged - taken, account.queue - balance.outstanding
-    if dropped <= 0 or not timeline.bounds.is_past("answer", came.t_ns, receive.t_ns):
+    since_ns = looked_ns(timeline, consumer, came.t_ns)
+    if dropped <= 0 or not timeline.bounds.is_past("answer", since_ns, receive.t_ns):
         return
     if owed < account.refill:
         yield Exercised(receive)
-    elif timeline.bounds.is_missing("answer", came.t_ns, receive.t_ns, what="permits"):
+    elif timeline.bounds.is_missing("answer", since_ns, receive.t_ns, what="permits"):
         yield breach(
             "permits-lost",
             f"{balance.charged} messages came to consumer {account.handle} by {ms(came.t_ns)}; its application "

@@ -7,7 +7,18 @@ from assay_conformance.checks.consumption import acked_entries, is_open, of_earl
 from assay_conformance.checks.settled import Settled
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    looked_ns,
+    ms,
+)
 from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent
 from assay_conformance.pulsar.timeline.readers import is_reader
 
@@ -106,7 +117,7 @@ def _handed(again: _Again, handed: Handed) -> Says:
 def _starved(timeline: Timeline, consumer: Consumer, end: Event, again: _Again) -> Says:
     first = again.due[0][0]
     frame = again.frames[first]
-    if timeline.bounds.is_past("answer", frame.t_ns, end.t_ns):
+    if timeline.bounds.is_past("answer", looked_ns(timeline, consumer, frame.t_ns), end.t_ns):
         again.due.clear()
         timeline.bounds.check_fair("answer", frame.t_ns, end.t_ns, what="whether all that is open came back")
         yield breach(

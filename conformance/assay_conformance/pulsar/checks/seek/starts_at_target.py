@@ -14,7 +14,7 @@ from assay_conformance.pulsar.checks.seek._seeking import (
     seeks,
     target_of,
 )
-from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, looked_ns, ms
 from assay_conformance.pulsar.timeline.courses import Asked, Over, Receive, Sent
 
 
@@ -94,7 +94,8 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arri
     came = None if expected is None or call.seq < completion.seq else arrived.get(expected.entry)
     if expected is None or came is None:
         return
-    if timeline.bounds.is_missing("answer", came.t_ns, end.t_ns, what="a message after a seek"):
+    due_ns = looked_ns(timeline, sought.consumer, came.t_ns)
+    if timeline.bounds.is_missing("answer", due_ns, end.t_ns, what="a message after a seek"):
         yield breach(
             "nothing-delivered",
             f"consumer {sought.consumer.handle} sought {target_of(sought.invoke)}, and {expected.entry} arrived after "

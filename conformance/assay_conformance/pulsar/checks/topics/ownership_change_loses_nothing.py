@@ -19,6 +19,7 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     each,
+    looked_ns,
     ms,
 )
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
@@ -163,7 +164,8 @@ def _missed(timeline: Timeline, reader: _Reader, new: list[_New]) -> Iterator[_M
         return
     if any(map(is_torn, timeline.events.frames(*_LOOKUPS))) or not sends or consumer.invoke.seq > sends[0].seq:
         return
-    got, since_ns = {(one.handle, one.number) for one in new}, max(receive.t_ns, _may_come_ns(timeline, consumer))
+    got = {(one.handle, one.number) for one in new}
+    since_ns = looked_ns(timeline, consumer, max(receive.t_ns, _may_come_ns(timeline, consumer)))
     for handle, opening in timeline.openings.items():
         its = timeline.sends_of(handle) if opening.args.get("topic", topic) == topic else ()
         due = (one for one in its if _had_been_reported(one, receive))
