@@ -124,6 +124,14 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
         return f"again in {self.confirmed} of {self.tries} fresh runs{where}; in {counted(self.seen, 'Case')}"
 
 
+class NeverOpened(msgspec.Struct, frozen=True, kw_only=True):
+    """A verb that opens something, and of which none of `tries` succeeded. `error` is what most of them ended with."""
+
+    verb: str
+    tries: int
+    error: str
+
+
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What one client came to in runs of the reduced Case: each value, and in how many of them."""
 
@@ -171,7 +179,8 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
 
 class Exploration(Header, frozen=True, kw_only=True):
     """`unexercised` are the clauses that no Case reached, of those this client could be asked; `gave_nothing` the areas
-    of which no Case could be drawn. `broke_off` is what it broke off of, trouble of assay's own; empty else."""
+    of which no Case could be drawn. `broke_off` is what it broke off of, trouble of assay's own; empty else. `opened`
+    producers, consumers and table views were opened well; of the verbs in `never_opened` none."""
 
     run: str
     agent: str
@@ -188,6 +197,13 @@ class Exploration(Header, frozen=True, kw_only=True):
     once: tuple[Once, ...]
     unexercised: tuple[str, ...]
     against: Against | None = None
+    opened: int = 0
+    never_opened: tuple[NeverOpened, ...] = ()
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether nothing could be opened, so that nothing is known of the client."""
+        return bool(self.never_opened) and not self.opened
 
 
 SHARE = "share "

@@ -94,6 +94,13 @@ def _lines(explored: Exploration, folder: str) -> Iterator[str]:
             "and nothing is said of the client by them: exit code 4, or 3 where it was the brokers' alone; report.html "
             "has examples"
         )
+    for one in explored.never_opened:
+        yield (
+            f"closed  {one.verb}: none of {counted(one.tries, 'call')} succeeded, and nothing behind it was explored; "
+            f"most ended with {one_line(one.error)}"
+        )
+    if explored.in_vain:
+        yield "in vain: nothing could be opened, and nothing is known of the client; exit code 3"
     for area in explored.gave_nothing:
         yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
     if not (figures.cases or explored.interrupted or explored.broke_off or explored.gave_nothing):

@@ -21,6 +21,7 @@ from assay_conformance.model.event import (
     Invoke,
     Meta,
     Opened,
+    Outcome,
     Received,
     Stepped,
 )
@@ -32,6 +33,7 @@ Pair = tuple[str, str]
 IDLE = "idle"
 CONNECTING, SENDING, RECEIVING, SETTLING, REQUESTING = "connecting", "sending", "receiving", "settling", "requesting"
 
+_OPENS = frozenset({"open_producer", "open_consumer", "open_table_view"})
 _BACK = frozenset({"PRODUCER_SUCCESS", "SUCCESS"})
 _DOING = {"send": SENDING, "burst": SENDING, "flush": SENDING, "receive": RECEIVING, "ack": SETTLING, "nack": SETTLING}
 """By verb, what a client is in the middle of while it is under way; every other verb asks the broker something."""
@@ -40,7 +42,8 @@ _DOING = {"send": SENDING, "burst": SENDING, "flush": SENDING, "receive": RECEIV
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """`steps` were carried out, waits not counted. `touched`: a fault acted on a frame. `reconnected`: a client that
     had lost a connection opened another one. `batched`, `chunked`: it sent a batch, or a message in chunks. `pairs`
-    without repetition."""
+    without repetition. `opened`: verbs of openings that succeeded, `failed`: of those that did not, each with its
+    error and the client's own text."""
 
     wall_ms: int = 0
     steps: int = 0
@@ -50,6 +53,8 @@ class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     batched: bool = False
     chunked: bool = False
     pairs: tuple[Pair, ...] = ()
+    opened: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
 
 
 def coverage(events: Iterable[Event], case: Case) -> Coverage:
@@ -66,6 +71,8 @@ def coverage(events: Iterable[Event], case: Case) -> Coverage:
         batched=sight.batched,
         chunked=sight.chunked,
         pairs=tuple(sorted(sight.pairs)),
+        opened=tuple(sight.opened),
+        failed=tuple(sight.failed),
     )
 
 
@@ -81,6 +88,7 @@ class _Sight:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._under_way: dict[int, str] = {}
+        self._opening: dict[int, str] = {}
         self._held = 0
         self._lost = False
         self._clients: set[int | None] = set()
@@ -95,6 +103,8 @@ class _Sight:
         self.batched = False
         self.chunked = False
         self.pairs: set[Pair] = set()
+        self.opened: list[str] = []
+        self.failed: list[tuple[str, str]] = []
 
     def see(self, event: Event) -> None:
         self.wall_ms = max(self.wall_ms, event.t_ns // 1_000_000)
@@ -107,6 +117,7 @@ class _Sight:
                 self._note_client(event)
             case Completion():
                 self._under_way.pop(event.op, None)
+                self._note_opening(event)
             case Received():
                 self._held += 1
             case AgentEnded():
@@ -128,6 +139,15 @@ class _Sight:
         if event.verb == "open_client":
             self._clients.add(event.handle)
         self._leaving |= event.verb == "close" and event.handle in self._clients
+        if event.verb in _OPENS:
+            self._opening[event.op] = event.verb
+
+    def _note_opening(self, end: Completion) -> None:
+        verb = self._opening.pop(end.op, None)
+        if verb is not None and end.outcome is Outcome.OK:
+            self.opened.append(verb)
+        elif verb is not None:
+            self.failed.append((verb, f"{end.error or end.outcome}: {end.text}" if end.text else str(end.error)))
 
     def _fire(self, event: Fired) -> None:
         self.fired.add(event.fault)

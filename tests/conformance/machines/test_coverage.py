@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.history.script import Script
 from assay_conformance.machines.coverage import IDLE, Coverage, coverage, label
 from assay_conformance.model.case import Case, Step, Who
-from assay_conformance.model.event import AgentEnded, Meta, Stepped
+from assay_conformance.model.event import AgentEnded, ErrorClass, Meta, Outcome, Stepped
 from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, OnFrame
 
 LOST = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Drop())
@@ -28,6 +28,18 @@ def test_a_fault_while_a_send_is_under_way_met_a_client_that_sends() -> None:
     story.send(0)
     story.fired(0, "drop")
     assert _covered(story).pairs == (("sending", "drop SEND_RECEIPT"),)
+
+
+def test_openings_that_succeed_and_those_that_fail_are_told_apart() -> None:
+    story = Script()
+    story.producer()
+    refused = story.invoke("open_consumer", 3, args={"topics": ["t"], "subscription": "s"})
+    story.complete(refused, outcome=Outcome.FAIL, error=ErrorClass.INVALID_CONFIG, text="no such option")
+    covered = _covered(story)
+    assert (covered.opened, covered.failed) == (
+        ("open_producer",),
+        (("open_consumer", "invalid_config: no such option"),),
+    )
 
 
 def test_a_fault_behind_the_receipt_met_nobody_at_work() -> None:

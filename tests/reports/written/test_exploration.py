@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from assay_conformance.machines.areas import Area
-from assay_reports.exploration import Exploration, Figures, Found, Listed, Once, goals, open_sentences
+from assay_reports.exploration import Exploration, Figures, Found, Listed, NeverOpened, Once, goals, open_sentences
 from assay_reports.exploration_text import print_exploration
 from assay_reports.published import published_exploration
 
@@ -60,6 +60,18 @@ def _printed(document: Exploration) -> str:
 @pytest.mark.parametrize(("wall_s", "shown"), [(3.0, False), (59.0, False), (59.9, True), (600.0, True)])
 def test_goals_are_told_of_explorations_of_a_minute(wall_s: float, shown: bool) -> None:
     assert ("goals   on two idle cores" in _printed(_document(wall_s=wall_s))) is shown
+
+
+CLOSED = NeverOpened(verb="open_consumer", tries=41, error="invalid_config: no such option")
+
+
+@pytest.mark.parametrize(("opened", "in_vain"), [(0, True), (7, False)])
+def test_what_was_never_opened_is_told_with_its_error(opened: int, in_vain: bool) -> None:
+    document = msgspec.structs.replace(_document(), opened=opened, never_opened=(CLOSED,))
+    told = _printed(document)
+    assert "closed  open_consumer: none of 41 calls succeeded" in told
+    assert "most ended with invalid_config: no such option" in told
+    assert (document.in_vain, "in vain: nothing could be opened" in told) == (in_vain, in_vain)
 
 
 def test_shares_are_told_as_percentages() -> None:
