@@ -34,10 +34,10 @@ TORN = at(
     st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
 )
 _USUAL_ERRORS = ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
-_ANY_ERROR = st.sampled_from((*_USUAL_ERRORS * 4, *ERRORS)).map(AnswerError)
-"""Any of the protocol: half of them the usual ones."""
+_ANY_ERROR = st.sampled_from((*_USUAL_ERRORS * 10, *ERRORS)).map(AnswerError)
+"""Any of the protocol: two thirds of them the usual ones."""
 REFUSED = at(
-    (*("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP") * 2, "PARTITIONED_METADATA", "ACK", "CLOSE_PRODUCER"), _ANY_ERROR
+    (*("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP") * 4, "PARTITIONED_METADATA", "ACK", "CLOSE_PRODUCER"), _ANY_ERROR
 )
 HARMS = st.one_of(ANYWHERE, TORN, REFUSED)
 
