@@ -46,7 +46,7 @@ class RefusesToCloseAway(Subscription):
     stands_for = "pulsar-flex, consumer/index.js: unsubscribe throws while it reconnects, and the retry is left running"
 
     def close(self, closed: Callable[[Result], None]) -> None:
-        if all(consumer.ready for consumer in self.consumers):
+        if self._closed or all(consumer.ready for consumer in self.consumers):
             super().close(closed)
         else:
             closed(Failed(ErrorClass.OTHER, "the consumer is not subscribed"))
