@@ -173,7 +173,8 @@ class Deliveries:
 
 
 def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
-    """Return the last copy that had come, of those with its redelivery count if there are any; `copies` are in order.
+    """Return the last copy that had come, of those with its redelivery count that were not handed over yet if there are
+    any; `copies` are in order.
 
     Another copy may come while this one waits for the application.
     """
@@ -183,7 +184,13 @@ def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
     last, count = copies[place - 1], message.redelivery_count
     if count is None or _counted(last) == count:
         return last
-    return next((copy for copy in reversed(copies[:place]) if _counted(copy) == count), last)
+    waited = (copy for copy in reversed(copies[:place]) if _counted(copy) == count and not _had(copy, message))
+    return next(waited, last)
+
+
+def _had(copy: Delivery, message: Received) -> bool:
+    """Return whether a message was handed over of a copy."""
+    return any(one.message_id == message.message_id for one in copy.handed)
 
 
 def _counted(copy: Delivery) -> int:
