@@ -169,9 +169,8 @@ class Lines:
     """Producer handle -> what ends it."""
     forged_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault altered or made up."""
-    forged_receipts: bool = False
-    forged_receipt: Frame | None = None
-    """The first of them."""
+    forged_answers: dict[Line | None, Frame] = field(default_factory=dict)
+    """Whose SENDs a fault altered an answer to, or made one up -> the first of them."""
     torn_since: dict[int, int] = field(default_factory=dict)
     """Handles of `torn_sends`, and the event that showed it."""
     torn_sends: set[int] = field(default_factory=set)

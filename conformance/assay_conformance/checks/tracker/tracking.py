@@ -311,8 +311,8 @@ class Tracker:
 
     def _send_answer(self, event: Frame) -> None:
         if event.fate in FORGED:
-            self.lines.forged_receipts = True
-            self.lines.forged_receipt = self.lines.forged_receipt or event
+            session = self.producer_of(event)
+            self.lines.forged_answers.setdefault(None if session is None else session.line, event)
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
             if event.fate is _DUPLICATED:

@@ -93,16 +93,28 @@ class Answering(Sending):
 
     def check_receipts(self, handle: int, at: Event) -> None:
         """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
-        self.check_forged_receipts(at)
+        self.check_forged_answers(at, handle)
         since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
         if any(seq is not None and seq <= at.seq for seq in since):
             raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
 
-    def check_forged_receipts(self, at: Event) -> None:
-        """Raise `UnknownError` where a fault had altered or made up an answer to a SEND by an event."""
-        forged = self._tracker.lines.forged_receipt
-        if forged is not None and forged.seq <= at.seq:
+    def check_forged_answers(self, at: Event, *handles: int | None) -> None:
+        """Raise `UnknownError` where a fault had altered or made up an answer to a SEND of these producers by an
+        event."""
+        if any(forged.seq <= at.seq for forged in self._forged_answers(*handles)):
             raise UnknownError("a fault altered or made up an answer to a SEND")
+
+    def had_forged_answers(self, handle: int) -> bool:
+        """Return whether a fault altered or made up an answer to a SEND of this producer."""
+        return any(True for _ in self._forged_answers(handle))
+
+    def _forged_answers(self, *handles: int | None) -> Iterator[Frame]:
+        """Yield the first answer of each session that may be these producers'."""
+        lines = self._tracker.lines
+        for line, forged in lines.forged_answers.items():
+            owner = None if line is None else line.handle
+            if owner is None or owner in handles or owner in lines.foresight.unsure:
+                yield forged
 
     def check_untorn(self, handle: int, at: Event) -> None:
         """Raise `UnknownError` where a fault had torn the stream of a producer's SENDs by an event."""

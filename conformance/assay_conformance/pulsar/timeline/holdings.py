@@ -131,7 +131,7 @@ def holdings(timeline: Timeline) -> list[Holding]:
                     logs=lines.stored.get(handle, {}),
                     unclaimed=lines.possibly_of(handle, topic.name),
                     torn=handle in lines.torn_sends,
-                    forged=lines.forged_receipts,
+                    forged=timeline.had_forged_answers(handle),
                     reuses_ids=handle in lines.reuses_ids,
                     unread=topic.name in unread,
                     read_back=read_back.get(topic.name),

@@ -41,7 +41,7 @@ def _returns_behind_receipt(timeline: Timeline, end: Completion) -> Says:
         return
     timeline.check_owned(handle)
     timeline.check_pairing(handle)
-    timeline.check_forged_receipts(end)
+    timeline.check_forged_answers(end, handle)
     if unit.receipts and unit.receipts[0].seq < end.seq:
         if timeline.view.producer_setting(handle, "batching") is True:
             yield Exercised(end)

@@ -26,4 +26,4 @@ def is_chunking(timeline: Timeline, handle: int) -> bool:
 def check_known(timeline: Timeline, handle: int, at: Event) -> None:
     """Raise `UnknownError` where what is in the queue is not known."""
     timeline.check_untorn(handle, at)
-    timeline.check_forged_receipts(at)
+    timeline.check_forged_answers(at, handle)

@@ -8,9 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline
 
 
 class _Full(NamedTuple):
-    """A SEND that leaves while messages of all producers of its client together reach the limit."""
+    """A SEND that leaves while messages of all producers of its client together reach the limit. `handles`: of these
+    producers."""
 
     client: Invoke
+    handles: list[int]
     limit: int
     leaving: Leaving
     sizes: list[int]
@@ -23,15 +25,15 @@ def _full(timeline: Timeline) -> Iterator[_Full]:
         for leaving in timeline.leaving(*its) if limit else ():
             if sum(leaving.in_flight.bytes[handle] for handle in its) >= limit:
                 sends = (send for handle in its for send in leaving.in_flight.sends(handle))
-                yield _Full(client, limit, leaving, [send.invoke.size or 0 for send in sends])
+                yield _Full(client, its, limit, leaving, [send.invoke.size or 0 for send in sends])
 
 
 @check("flow.memory-limit", of=_full)
 def memory_limit(timeline: Timeline, full: _Full) -> Says:
     """flow.memory-limit: messages without a receipt, of all producers of a client together, hold no more bytes than its
     limit; one message may cross it."""
-    client, limit, leaving, sizes = full
-    timeline.check_forged_receipts(leaving.frame)
+    client, handles, limit, leaving, sizes = full
+    timeline.check_forged_answers(leaving.frame, *handles)
     yield Exercised(leaving.frame)
     if sum(sizes) - max(sizes) > limit:
         yield breach(

@@ -124,7 +124,7 @@ def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Un
     if answer is None or receipt is None or _stops_reading(timeline, pending, answer, end):
         yield Exercised(end)
         return
-    timeline.check_forged_receipts(receipt)
+    timeline.check_forged_answers(receipt, pending.handle)
     timeline.check_pairing(pending.handle)
     yield breach(
         "failed-though-stored",

@@ -215,7 +215,7 @@ def _sends_in_order(timeline: Timeline, handle: int, at: Event) -> bool:
         return False
     timeline.check_untorn(handle, at)
     timeline.check_untampered(handle)
-    timeline.check_forged_receipts(at)
+    timeline.check_forged_answers(at, handle)
     return True
 
 
