@@ -1,9 +1,9 @@
 """docs/mutants.md: which requirement catches each mutant, in which Cases, and what else fails there.
 
-`python -m tests.exam.kill_matrix [--anew]` tries the mutants that nothing is kept of (or all of them) in virtual time,
-each in every Case of the requirements it breaks, keeps what failed in fixtures/golden/kills.json, and writes the page
-from that. It keeps as it goes, so that what was interrupted goes on where it stopped. (That mutants are caught at all
-is shown by test_both_ways.py, whenever it runs.)
+`python -m tests.exam.kill_matrix [--anew]` tries the mutants of which nothing is kept, or not of all Cases (or all
+mutants) in virtual time, each in every Case of the requirements it breaks, keeps what failed in
+fixtures/golden/kills.json, and writes the page from that. It keeps as it goes, so that what was interrupted goes on
+where it stopped. (That mutants are caught at all is shown by test_both_ways.py, whenever it runs.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from assay_conformance.model.case import Case
 from assay_conformance.model.requirement import Side
 from assay_conformance.pulsar.mutants import Mutant, mutants
 
@@ -203,6 +204,11 @@ def written() -> str:
     return page(kept(), WITHOUT_A_MUTANT)
 
 
+def _is_of(kill: Kill, mutant: Mutant, cases: Iterable[Case]) -> bool:
+    """Return whether what is kept is of the requirements that a mutant breaks now, and of all their Cases."""
+    return kill.breaks == mutant.breaks and kill.failed.keys() == {case.id for case in cases}
+
+
 def main() -> None:
     from tests.exam import test_both_ways as exam
 
@@ -211,8 +217,9 @@ def main() -> None:
     said = parser.parse_args()
     kills = {} if said.anew else {name: kill for name, kill in kept().items() if name in mutants()}
     for name, mutant in mutants().items():
-        if name not in kills:
-            kills[name] = Kill(mutant.breaks, exam.failures_with(name, exam.cases_of(name)))
+        cases = exam.cases_of(name)
+        if name not in kills or not _is_of(kills[name], mutant, cases):
+            kills[name] = Kill(mutant.breaks, exam.failures_with(name, cases))
             keep(kills)
     keep(kills)
     PAGE.write_text(written(), "utf-8")
