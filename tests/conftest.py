@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
+from tests.drawn import few_items
 from tests.left_out import LeftOut
 from tests.profiles import EXAMPLES, NIGHTLY, PROFILE
 from tests.room import see_room
@@ -47,6 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
         # Workers of xdist are started later, with the environment as it is then.
         for name in NUMBERS:
             os.environ.setdefault(name, str(int.from_bytes(os.urandom(4))))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all but a few items of tests that take long with each; not where somebody names them."""
+    if not any("::" in named for named in config.args):
+        kept = few_items(items)
+        there = set(map(id, kept))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in there])
+        items[:] = kept
 
 
 ROOM_BYTES = 512 << 20

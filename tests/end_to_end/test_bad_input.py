@@ -434,6 +434,7 @@ def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, lis
     return told.returncode, told.stderr.splitlines()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("limit_bytes", "select", "file"),
     [

@@ -41,6 +41,7 @@ def arguments(command: str, folder: Path, path: Path) -> list[str]:
     return [*command.split(), str(path), *runs]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("how", HELD)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_grandchild_that_holds_the_output_holds_no_command(command: str, how: str, tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return HostileRun(HOSTILE[request.param], ran, peak_kib() - before_kib)
 
 
+@pytest.mark.few(6)
 def test_misbehaviour_is_a_clear_finding(hostile: HostileRun) -> None:
     last = hostile.ran.last(TRAP).attempt
     judgements = [j for j in hostile.ran.result.judgements if (j.case, j.attempt) == (TRAP.id, last) and j.findings]

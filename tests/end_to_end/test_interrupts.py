@@ -99,6 +99,7 @@ def interrupted(runs: Path, number: signal.Signals, moment_s: float, arguments: 
         return running
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("number", EXIT_CODE, ids=lambda number: number.name)
 def test_interrupted_run_is_readable_and_leaves_nothing(number: signal.Signals, seed: int, tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ def test_interrupted_run_is_readable_and_leaves_nothing(number: signal.Signals, 
     assert "exit 130: interrupted" in judged_again.stdout
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_agent_that_ignores_every_hint_goes_too(number: signal.Signals, tmp_path: Path) -> None:
     agent = impostor(tmp_path, "ignore-every-hint")
@@ -198,6 +200,7 @@ def test_killed_run_still_tells_what_it_knew(killed: Path, tmp_path: Path) -> No
     assert StoredRun(folder).judgements()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.3, 0.999])
 def test_history_torn_anywhere_is_read_to_its_last_whole_line(killed: Path, share: float, tmp_path: Path) -> None:
     folder = shutil.copytree(killed, tmp_path / "run")

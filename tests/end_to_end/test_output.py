@@ -68,6 +68,7 @@ def in_a_terminal(columns: int, folder: Path, *arguments: str) -> list[str]:
 COMMANDS = [("check", "golden"), ("list", "requirements"), ("list", "cases")]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_lines_fit_the_terminal_and_end_with_their_text(
@@ -83,6 +84,7 @@ def test_lines_fit_the_terminal_and_end_with_their_text(
 CERTIFIES = ("certify", "reference", "--select", "delivery/sends-after-outage", "--run-dir")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("redirected", [">/dev/full 2>&1", "2>/dev/full", ">/dev/full", "<&- >&- 2>&-", "<&-", "2>&-"])
 def test_a_verdict_stands_wherever_output_goes(redirected: str, tmp_path: Path) -> None:
     ended = subprocess.run(
@@ -95,6 +97,7 @@ def test_a_verdict_stands_wherever_output_goes(redirected: str, tmp_path: Path) 
     assert ended.returncode == 0
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("arguments", "code"), [(("doctor",), 0), (("certify", "--nope"), 2), (("list", "cases"), 0)])
 @pytest.mark.parametrize("redirected", ["2>/dev/full", "<&- >&- 2>&-"])
 def test_notes_that_cannot_be_shown_change_no_exit_code(arguments: tuple[str, ...], code: int, redirected: str) -> None:

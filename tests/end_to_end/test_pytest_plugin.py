@@ -142,6 +142,7 @@ def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester)
     assert set(only_run(pytester).plan) == {"resend/same-message"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
 def test_first_failure_cancels_the_rest_of_the_run(
     option: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
@@ -202,6 +203,7 @@ def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pyt
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_session_that_is_ended_takes_its_run_with_it(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", *SUITE, "--assay-agent", "reference", "-k", "throttling/overshoot"]
@@ -227,6 +229,7 @@ def test_session_that_is_ended_takes_its_run_with_it(number: signal.Signals, tmp
 # --- wrong options, and none ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 import pytest
+from tests.drawn import few_cases, few_of
 from tests.exam import kill_matrix
-from tests.exam.drawn import few_cases, few_of
 from tests.profiles import NIGHTLY
 
 from assay_conformance.model.case import Case
@@ -489,6 +489,7 @@ def failed_in(tried: Tried) -> tuple[str, ...]:
     return tuple(sorted({str(j.requirement) for j in tried.judgements if j.verdict in BROKEN.values()}))
 
 
+@pytest.mark.few(300)
 @pytest.mark.parametrize("case_id", sorted(CASES))
 def test_an_honest_client_passes(case_id: str) -> None:
     told = {j.requirement: (j.verdict.value, j.reason) for j in _honest(case_id).judgements}
@@ -520,7 +521,7 @@ def _kept() -> dict[str, kill_matrix.Kill]:
     return kill_matrix.kept()
 
 
-TRIED = 8
+TRIED = 5
 """Cases of a mutant in CI: one for each requirement that it breaks, and others."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.exam.drawn import few_of
+from tests.drawn import few_of
 from tests.exam.test_both_ways import CASES, PACK
 from tests.profiles import NIGHTLY
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TypeVar
 
+import pytest
 from tests.profiles import NIGHTLY
 
 from assay_conformance.model.case import Case
@@ -27,3 +30,17 @@ def few_cases(known: Collection[Case], most: int, also: Collection[str] = ()) ->
     needed = [case for case in known if case.id in also]
     others = few_of([case for case in known if case.id not in also], max(0, most - len(needed)))
     return [*needed, *others]
+
+
+def few_items(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Of each test that is marked `few(most)` so many items, and all others."""
+    marked = [(item, item.get_closest_marker("few")) for item in items]
+    tests = defaultdict[tuple[Path, str], list[pytest.Item]](list)
+    most: dict[tuple[Path, str], int] = {}
+    for item, mark in marked:
+        if mark is not None:
+            test = item.path, item.name.partition("[")[0]
+            tests[test].append(item)
+            most[test] = mark.args[0]
+    kept = {id(item) for test, known in tests.items() for item in few_of(known, most[test])}
+    return [item for item, mark in marked if mark is None or id(item) in kept]
