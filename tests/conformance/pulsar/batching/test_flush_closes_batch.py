@@ -12,7 +12,7 @@ from assay_conformance.pulsar.checks.batching.flush_closes_batch import flush_cl
 FAR: dict[str, Any] = {"batching": True, "batching_max_messages": 100, "batching_max_publish_delay_ms": 5_000}
 
 
-def _flushed(left_ms: float, **config: Any) -> Check:
+def _flushed(left_ms: float, called_ms: float | None = None, **config: Any) -> Check:
     story = Script()
     story.producer(**{**FAR, **config})
     story.at(100).send(0)
@@ -20,12 +20,18 @@ def _flushed(left_ms: float, **config: Any) -> Check:
     story.at(left_ms).send_frame(0, batch=True)
     story.receipt(0)
     story.ok(0, called_ns=100 * MS)
-    story.complete(flush)
+    began: dict[str, Any] = {} if called_ms is None else {"called_ns": round(called_ms * MS)}
+    story.complete(flush, **began)
     return trial(flush_closes_batch, story.done())
 
 
 def test_batch_that_leaves_when_flushed_is_accepted() -> None:
     check = _flushed(105)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_that_leaves_before_the_flush_began_by_the_clock_of_its_client_is_accepted() -> None:
+    check = _flushed(105, called_ms=105.5)
     assert (check.findings, check.exercised) == ([], 1)
 
 

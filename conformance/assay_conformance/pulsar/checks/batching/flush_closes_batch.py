@@ -84,9 +84,12 @@ def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
 
 
 def _open(timeline: Timeline, producer: Producer, end: Completion, called_ns: int) -> Iterator[Unit]:
-    """Yield units that began before the call and left behind it: the next ones, but where each key has a batch."""
+    """Yield units that began before the call and left behind it: the next ones, but where each key has a batch.
+
+    By the clock of its client a call may have begun when what it sent had come already.
+    """
     call, keyed = timeline.call(end), timeline.batches_by_key(producer.handle)
-    start = bisect_left(producer.units, called_ns, key=lambda unit: unit.first.t_ns)
+    start = bisect_left(producer.units, min(call.t_ns, called_ns), key=lambda unit: unit.first.t_ns)
     for unit in producer.units[start:]:
         first = next(timeline.sends(unit), None)
         if first is not None and first.invoke.seq <= call.seq:
