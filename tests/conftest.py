@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all but a few items of tests that take long with each; not where somebody names them."""
+    """Leave out all but a few items of tests that take long with each; not of a test that is named."""
     if not any("::" in named for named in config.args):
         kept = few_items(items)
         there = set(map(id, kept))

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from assay_conformance.machines.drawn_faults import ANYTIME, LASTING, ONCE, DrawnFault, Strategy, at
 from assay_conformance.machines.operations import Act, Operation
 from assay_conformance.machines.parameters import OPERATION_TIMEOUT_MS
-from assay_conformance.model.fault import Action, AnswerError, Cut, CutHow, Delay, Drop, Duplicate, Inject, Truncate
+from assay_conformance.model.fault import AnswerError, Cut, CutHow
+from assay_conformance.pulsar.outcomes.losses import actions_of
 from assay_conformance.pulsar.outcomes.requests import ERRORS, Cell, Loss, Phase, cells
-
-HEADER_BYTES: Final = 6
-"""The sizes of a frame, and some of its command."""
 
 LATE_MS: Final = OPERATION_TIMEOUT_MS + OPERATION_TIMEOUT_MS // 2
 
@@ -63,16 +61,6 @@ _REGISTERS: Final = frozenset({"CONNECT", "LOOKUP", "PRODUCER", "SUBSCRIBE"})
 _AT_FIRST: Final = frozenset({"PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE", "WATCH_TOPIC_LIST"})
 """Asked at the first opening alone, for which a life waits."""
 
-_ON_ANSWER: Final[Mapping[Loss, Action]] = {
-    Loss.NO_ANSWER: Drop(),
-    Loss.LOST_BEFORE: Cut(before=True),
-    Loss.LOST_INSIDE: Truncate(HEADER_BYTES),
-    # Behind FIN, what came before it is read.
-    Loss.LOST_BEHIND: Cut(how=CutHow.FIN),
-    Loss.LATE: Delay(LATE_MS, overtake=True),
-    Loss.TWICE: Duplicate(),
-}
-
 
 class _Aim(NamedTuple):
     """Which of the requests of a kind is meant, and for how long."""
@@ -90,21 +78,10 @@ def _at_cell(cell: Cell, aim: _Aim) -> tuple[DrawnFault, ...]:
     if cell.answer in ERRORS:
         return (DrawnFault(command, AnswerError(cell.answer), k, after_ms, times, session=session),)
     by_request = command if answer == "SUCCESS" else ""
-    if cell.answer == Loss.OTHER_KIND:
-        actions: tuple[Action, ...] = (_other_than(cell), Drop())
-        return tuple(DrawnFault(answer, one, k, after_ms, answers=by_request, session=session) for one in actions)
     after_ms = 2 * LATE_MS if cell.answer == Loss.LATE else after_ms
     times = times if cell.answer == Loss.NO_ANSWER else 1
-    return (DrawnFault(answer, _ON_ANSWER[Loss(cell.answer)], k, after_ms, times, answers=by_request, session=session),)
-
-
-def _other_than(cell: Cell) -> Inject:
-    """Return an answer of another kind. A SUCCESS admits a producer, to some clients, and CONNECT has no number."""
-    number = 0 if cell.request.command == "CONNECT" else "$request_id"
-    if cell.request.answer in ("SUCCESS", "PRODUCER_SUCCESS"):
-        named = {"last_message_id.ledgerId": 1, "last_message_id.entryId": 1}
-        return Inject(command="GET_LAST_MESSAGE_ID_RESPONSE", fields={"request_id": number, **named}, before=True)
-    return Inject(command="SUCCESS", fields={"request_id": number}, before=True)
+    actions = actions_of(cell, LATE_MS)
+    return tuple(DrawnFault(answer, one, k, after_ms, times, answers=by_request, session=session) for one in actions)
 
 
 def _in_phase(cell: Cell, k: int, times: int, after_ms: int, cut: DrawnFault) -> tuple[DrawnFault, ...]:

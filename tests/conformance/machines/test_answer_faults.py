@@ -8,12 +8,13 @@ from functools import cache
 import pytest
 
 from assay_conformance.machines import areas, drawing, plan
-from assay_conformance.machines.answer_faults import ANSWERS, HEADER_BYTES, OF_ANY_LIFE, answers_to
+from assay_conformance.machines.answer_faults import ANSWERS, OF_ANY_LIFE, answers_to
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.drawn_faults import DrawnFault, faults_of
 from assay_conformance.machines.operations import Operation
 from assay_conformance.machines.parameters import Parameters
 from assay_conformance.model.fault import AnswerError, Direction, Drop, Inject, OnFrame, Truncate
+from assay_conformance.pulsar.outcomes.losses import HEADER_BYTES
 from assay_conformance.pulsar.outcomes.requests import ERRORS, REQUESTS, Loss
 
 COUNT, SEED = 2_000, 5

@@ -44,7 +44,7 @@ def test_forged_answer_leaves_the_sends_of_other_producers_known(fate: Fate) -> 
     assert _unknown(story, forged) == {OTHER}
 
 
-def test_forged_answer_for_nobody_may_be_for_anybody() -> None:
+def test_forged_answer_to_an_unknown_producer_may_be_for_any() -> None:
     story = _two_producers()
     forged = story.receipt(0, producer_id=99, fate=Fate.INJECTED, sides=Sides.RECEIVER)
     assert _unknown(story, forged) == {PRODUCER, OTHER}

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
 from assay_conformance.cases.build import EARLIEST
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Limits, Topic, Topology
-from assay_conformance.model.fault import (
-    Action,
-    AnswerError,
-    Cut,
-    CutHow,
-    Delay,
-    Drop,
-    Duplicate,
-    Fault,
-    Inject,
-    Truncate,
-)
+from assay_conformance.model.fault import AnswerError, Fault
 from assay_conformance.pulsar.cases.robustness.answers.scenes import SCENES, Played, play
 from assay_conformance.pulsar.outcomes.ends import HANG, REFUSED, SUCCESS, End
+from assay_conformance.pulsar.outcomes.losses import actions_of
 from assay_conformance.pulsar.outcomes.requests import ERRORS, Cell, Loss, Phase, cells
 from assay_conformance.pulsar.outcomes.rules import end_of, rule_of
 from assay_conformance.pulsar.outcomes.verbs import VERBS
@@ -33,21 +23,10 @@ LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
 """A client may look at its time-outs once a period, and make a second request in the same call."""
 
 _TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
-_HEADER_BYTES: Final = 6
-"""The sizes of a frame, and some of its command."""
-
 _LASTING: Final = (End.AT_ONCE, End.FAILS, End.GIVES_UP)
 """Ends of what is refused, or left without an answer, as often as it is asked; anything else is asked again."""
 
-_ON_ANSWER: Final[Mapping[Loss, Callable[[], Action]]] = {
-    Loss.NO_ANSWER: Drop,
-    Loss.LOST_BEFORE: lambda: Cut(before=True),
-    Loss.LOST_INSIDE: lambda: Truncate(_HEADER_BYTES),
-    # Behind FIN, what came before it is read.
-    Loss.LOST_BEHIND: lambda: Cut(how=CutHow.FIN),
-    Loss.LATE: lambda: Delay(TIMEOUT_MS + TIMEOUT_MS // 2, overtake=True),
-    Loss.TWICE: Duplicate,
-}
+LATE_MS: Final = TIMEOUT_MS + TIMEOUT_MS // 2
 
 
 def id_of(cell: Cell) -> str:
@@ -97,21 +76,9 @@ def _faults(cell: Cell, played: Played) -> Iterator[Fault]:
     optional = cell.phase is Phase.CLOSING or (cell.phase is not Phase.OPENING and cell.request.command == "LOOKUP")
     if cell.answer in ERRORS:
         yield Fault(trigger=played.asked, action=AnswerError(cell.answer), optional=optional)
-    elif cell.answer == Loss.OTHER_KIND:
-        # A SUCCESS admits a producer, to some clients.
-        is_success = cell.request.answer in ("SUCCESS", "PRODUCER_SUCCESS")
-        other = "GET_LAST_MESSAGE_ID_RESPONSE" if is_success else "SUCCESS"
-        # The answer to CONNECT has no number.
-        number = 0 if cell.request.command == "CONNECT" else "$request_id"
-        named = {} if other == "SUCCESS" else {"last_message_id.ledgerId": 1, "last_message_id.entryId": 1}
-        yield Fault(
-            trigger=played.answered,
-            action=Inject(command=other, fields={"request_id": number, **named}, before=True),
-            optional=optional,
-        )
-        yield Fault(trigger=played.answered, action=Drop(), optional=optional)
     else:
-        yield Fault(trigger=played.answered, action=_ON_ANSWER[Loss(cell.answer)](), optional=optional)
+        for action in actions_of(cell, LATE_MS):
+            yield Fault(trigger=played.answered, action=action, optional=optional)
 
 
 def _needs_answer(cell: Cell) -> Iterator[str]:
