@@ -55,7 +55,8 @@ class Cause:
 
     @property
     def first(self) -> Failure:
-        """The one that stands for all: in the Case of the shortest name, which has the fewest circumstances."""
+        """Return the failure that stands for all: that of the Case with the shortest name, which has the fewest
+        circumstances."""
         return min(next(iter(self.kinds.values())), key=lambda failure: (len(failure.cell.case), failure.cell.case))
 
     @property

@@ -36,7 +36,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def same(self) -> bool:
-        """No verdict differs. Other circumstances, or Cases that only one run had, are no difference by themselves."""
+        """Return whether no verdict differs.
+
+        Other circumstances, or Cases that only one run had, are no difference by themselves.
+        """
         return not (self.requirements or self.cells)
 
 

@@ -65,8 +65,11 @@ SCREEN = (120, 40)
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Table, failures not expected, summary; in this order, since the end is what stays on the screen. Where many fail,
-    as in the first run of a client, a line for each chapter and a few for each cause: the page has the rest."""
+    """Print the tables, the failures that were not expected, and the summary.
+
+    The summary comes last, since the end is what stays on the screen. Where many Cases fail, as in the first run of a
+    client, each chapter and each cause gets a line or a few: the page has the rest.
+    """
     alike = list(_alike(report.failures))
     if len(alike) > _MOST_IN_FULL:
         print_causes(report, console)
@@ -149,7 +152,7 @@ def _alike(failures: Iterable[Failure]) -> Iterable[list[Failure]]:
 
 
 def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableType:
-    """Clause, contradicting events with times, and the fault's receipt.
+    """Render one failure: its clause, the contradicting events with their times, and the receipts of its faults.
 
     `also` are failures of the same kind in other Cases, which are named.
     """
@@ -187,8 +190,8 @@ def _facts(failure: Failure) -> Iterator[tuple[str, Text]]:
 
 
 def summary(report: Report) -> RenderableType:
-    """Who was judged, what an application may meet, the counts, what was left out, the exit code with its reasons, and
-    where everything lies. All of it fits on one screen."""
+    """Render who was judged, what an application may meet, the counts, what was left out, the exit code with its
+    reasons, and where everything lies. All of it fits on one screen."""
     document = report.verdicts
     subject = document.subject
     lines = [Text.assemble((clean(f"{subject.client} {subject.version}"), "bold"), clean(f" through {subject.agent}"))]

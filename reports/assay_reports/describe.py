@@ -44,7 +44,10 @@ def event_words(event: ev.Event) -> str:
 
 
 def message_id(id: ev.MessageId) -> str:
-    """`ledger:entry`, with partition and batch index where there are any; -1:-1 however it travelled."""
+    """Return an id as `ledger:entry`, with partition and batch index where it has any.
+
+    The id of a duplicate's receipt is `-1:-1`, whatever its fields hold.
+    """
     parts = ["-1:-1" if id.is_duplicate_marker else f"{id.ledger}:{id.entry}"]
     if id.partition >= 0:
         parts.append(f"partition {id.partition}")
@@ -205,7 +208,7 @@ _TOWARDS = {fl.Direction.TO_BROKER: "client to broker", fl.Direction.TO_CLIENT: 
 
 
 def fault_words(fault: fl.Fault) -> str:
-    """`hold the 2nd RECEIPT, broker to client`: action, trigger and scope of a fault as planned."""
+    """Return action, trigger and scope of a planned fault in words: `hold the 2nd RECEIPT, broker to client`."""
     return f"{_ACTIONS[type(fault.action)](fault.action)} {_trigger(fault.trigger)}{_scope(fault.scope)}"
 
 
@@ -289,7 +292,7 @@ def _ordinal(number: int) -> str:
 
 
 def receipts(events: Iterable[ev.Event], case: Case) -> tuple[str, ...]:
-    """One line for each firing of a fault: proof that what was meant to go wrong did, when, and on which frames."""
+    """Return one line for each firing of a fault: proof that it acted, when, and on which frames."""
     return tuple(
         f"{ms(event.t_ns)}: {event_words(event)} ({fault_words(case.faults[event.fault])})"
         for event in events

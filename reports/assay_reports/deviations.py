@@ -85,7 +85,10 @@ class Deviation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, f
 
 
 def in_range(version: str, versions: str, scheme: str = DEFAULT) -> bool:
-    """Whether `version` lies in a range; pre-releases count. A version that is none lies in `*` alone."""
+    """Return whether `version` lies in the range `versions`; pre-releases count.
+
+    A version that the scheme cannot read lies in `*` alone.
+    """
     return versions == ANY_VERSION or inside(scheme, version, versions)
 
 

@@ -17,7 +17,7 @@ MOST_VALUES = 3
 
 
 def value_text(value: Sequence[str]) -> str:
-    """`2#0-4, 2#7` for six messages of one producer; "none" for nothing."""
+    """Return an outcome as text: `2#0-4, 2#7` for six messages of the producer with handle 2, "none" for nothing."""
     words = list(_stretches(value))
     more = [f"and {len(words) - MOST_WORDS} more"] if len(words) > MOST_WORDS else []
     return ", ".join([*words[:MOST_WORDS], *more]) or "none"
@@ -43,7 +43,7 @@ def _number(word: str) -> tuple[str, str]:
 
 
 def difference_lines(against: Against, ours: str, folder: str) -> Iterator[Text]:
-    """Each difference with what both came to; `ours`: agent and version of the first client."""
+    """Yield each difference with the outcomes of both clients; `ours` is agent and version of the first client."""
     theirs = f"{against.agent} {against.version}"
     for differs in against.differs:
         yield from _of(differs, ours, theirs, folder)

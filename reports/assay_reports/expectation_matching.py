@@ -151,7 +151,7 @@ def match_expectations(
 
 
 def is_listed(judgement: Judgement, known: Iterable[Known]) -> bool:
-    """Whether something went wrong there, and all of it is listed for the versions that were met."""
+    """Return whether something failed there and all of it is listed, for the versions that the run met."""
     left = set(_codes(judgement))
     if not left:
         return False
@@ -164,7 +164,7 @@ def is_listed(judgement: Judgement, known: Iterable[Known]) -> bool:
 
 
 def may_be_hidden(judgement: Judgement, known: Iterable[Known]) -> bool:
-    """Whether it passed on a machine that was late, although a failure that always shows is listed for it."""
+    """Return whether it passed on a machine that was late, although a failure that always occurs is listed for it."""
     return judgement.machine_was_late and any(
         entry.requirement == judgement.requirement
         and entry.occurs is Occurs.ALWAYS

@@ -64,27 +64,27 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
 
     @property
     def consequences(self) -> tuple[tuple[str, str], ...]:
-        """(requirement, finding code) of what it leads to."""
+        """Return (requirement, finding code) of each breach that this failure may lead to."""
         return tuple((match[1], match[2]) for match in map(_LEADS_TO.match, self.leads_to) if match)
 
     def applies_to(self, version: str) -> bool:
         return in_range(version, self.versions, self.scheme)
 
     def is_about(self, case: str) -> bool:
-        """Whether the failure has to show there: if it stays away everywhere, the entry is stale."""
+        """Return whether the failure has to occur in this Case: if it occurs in none of those, the entry is stale."""
         return case == self.case if PERMUTED not in self.case else self._permutes(case)
 
     @property
     def names_a_case(self) -> bool:
-        """Whether it is about one Case, and not about circumstances of any."""
+        """Return whether the entry is about one Case, and not about a circumstance of any Case."""
         return bool(base_of(self.case))
 
     def excuses(self, case: str) -> bool:
-        """Whether the failure may show there."""
+        """Return whether the failure may occur in this Case."""
         return self.is_about(case) or self._permutes(case)
 
     def may_stay_away(self, case: str) -> bool:
-        """Whether the failure may show there and need not: it is a race, or the Case one of several it is about."""
+        """Return whether the failure may occur in this Case but need not: it is a race, or one of several."""
         return self.excuses(case) and (self.occurs is Occurs.SOMETIMES or case != self.case)
 
     def _permutes(self, case: str) -> bool:
@@ -105,7 +105,7 @@ class Expectations(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entries(self) -> tuple[Expectation, ...]:
-        """Every failure that is listed, in the order of the file."""
+        """Return every failure that is listed, in the order of the file."""
         return tuple(entry for deviation in self.deviations for entry in places(deviation, self.scheme))
 
     def covers(self, version: str) -> bool:
@@ -113,7 +113,7 @@ class Expectations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def places(deviation: Deviation, scheme: str = DEFAULT) -> Iterator[Expectation]:
-    """Each Case where a deviation is seen, as the failure that is expected there."""
+    """Yield, for each Case in which a deviation is seen, the failure that is expected there."""
     for seen in deviation.seen:
         yield from (_place(deviation, seen, case, scheme) for case in seen.cases)
 
@@ -192,9 +192,9 @@ def parse_expectations(text: str, where: str) -> Expectations:
 
 
 def check_known(expectations: Expectations, requirements: Collection[str], cases: Collection[str]) -> None:
-    """UsageError when an entry names a requirement or a Case that does not exist.
+    """Raise UsageError when an entry names a requirement or a Case that does not exist.
 
-    A generated Case is none of the suite's: an entry of one has its replay file, and that is the Case.
+    The suite does not know a generated Case: the entry of one has its replay file, which holds the Case.
     """
     drawn = {base_of(one.case) for one in expectations.entries if one.case.startswith(GENERATED) and one.replay}
     cases = {*cases, *drawn}

@@ -46,7 +46,10 @@ def major(document: Table, where: str) -> int:
 
 
 def head(document: Table, where: str) -> dict[str, str]:
-    """Whose failures the file lists, the versions it was tested with, and how versions are read, by their keys."""
+    """Return whose failures the file lists, the versions it was tested with, and how versions are read, by their keys.
+
+    Raises UsageError, which names `where`, for an unknown key or a wrong value.
+    """
     check_keys(document, {"schema", "agent", "broker", "scheme", "tested", "deviation"}, where)
     owner = "broker" if "broker" in document else "agent"
     if owner == "broker" and "agent" in document:
@@ -212,7 +215,7 @@ _SEEN: Mapping[str, Reader] = {
 
 
 def check_keys(table: Table, known: Collection[str], where: str) -> None:
-    """UsageError for a key that is not known."""
+    """Raise UsageError for a key that is not known."""
     for key in table:
         if key not in known:
             near = nearest(str(key), known)

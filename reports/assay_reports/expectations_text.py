@@ -27,7 +27,7 @@ def render(listed: Expectations, comment: str = "") -> str:
 
 
 def deviation_text(deviation: Deviation) -> str:
-    """One [[deviation]] with its places."""
+    """Return one [[deviation]] with its places, as TOML."""
     own = {key: value for key, value in msgspec.structs.asdict(deviation).items() if key != "seen"}
     lines = ["[[deviation]]"]
     for key, value in own.items():
@@ -37,7 +37,7 @@ def deviation_text(deviation: Deviation) -> str:
 
 
 def seen_text(seen: Seen) -> str:
-    """One [[deviation.seen]]."""
+    """Return one [[deviation.seen]], as TOML."""
     default = Seen(requirement=seen.requirement, code=seen.code, cases=())
     lines = ["[[deviation.seen]]"]
     for key in seen.__struct_fields__:

@@ -109,7 +109,7 @@ def _tested(requirement: RequirementId, cases: Iterable[Case]) -> Iterator[Teste
 
 
 def sections(explained: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(heading, its lines), in the order in which a person asks."""
+    """Yield (heading, its lines), in the order in which a person asks."""
     yield "Clause", (explained.clause, f"{explained.level}, the {explained.side} side's duty, {explained.status}")
     if explained.covers:
         yield "It covers", tuple(f"{statement.name}: {statement.words}" for statement in explained.covers)

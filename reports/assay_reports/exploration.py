@@ -117,7 +117,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def how_often(self) -> str:
-        """How often it came again, and where."""
+        """Return in words how often the failure occurred again, and where."""
         if not self.tries:
             return f"found too late to be run again; in {counted(self.seen, 'Case')}"
         where = " beside other Cases, in none alone" if self.beside_others else ""
@@ -202,7 +202,7 @@ class Exploration(Header, frozen=True, kw_only=True):
 
     @property
     def in_vain(self) -> bool:
-        """Whether nothing could be opened, so that nothing is known of the client."""
+        """Return whether nothing could be opened, so that nothing is known of the client."""
         return bool(self.never_opened) and not self.opened
 
 
@@ -231,7 +231,7 @@ def read_exploration(data: bytes, where: str) -> Exploration:
 
 
 def open_sentences(explored: Exploration) -> tuple[str, ...]:
-    """Why there is no verdict on an exploration, as far as it left something open."""
+    """Return why an exploration has no verdict: one sentence for each failure that it left open."""
     return tuple(f"{once.requirement}: {once.code}, {once.how_often}" for once in explored.once if once.open)
 
 

@@ -23,8 +23,11 @@ def progress_line(figures: Figures, found: int, listed: int) -> str:
 
 
 def print_exploration(explored: Exploration, folder: str, console: Console, withheld: int = 0, agent: str = "") -> None:
-    """Causes first, the figures last, since the end is what stays on the screen. `withheld`: how many security
-    deviations `explored` is without; `agent`: its path, where its id names no installed one."""
+    """Print the causes, then the figures, since the end is what stays on the screen.
+
+    `withheld` is the number of security deviations that `explored` leaves out; `agent` is the agent's path, where its
+    id names no installed one.
+    """
     for found in explored.found:
         for text in _of_cause(found, folder, agent):
             console.print(text)

@@ -55,7 +55,11 @@ def open_regular(path: Path, kind: str, most: int | None = None) -> BinaryIO:
 
 
 def read_bytes(path: Path, kind: str, most: int = MOST_FILE_BYTES) -> bytes:
-    """All of a file of at most so many bytes."""
+    """Return the content of a regular file.
+
+    Raises UsageError, whose sentence says that `kind` was expected, when it cannot be read or has more than `most`
+    bytes; HarnessError where the machine has run out of something.
+    """
     with open_regular(path, kind) as file, reading(path, kind):
         size = os.fstat(file.fileno()).st_size
         # In pieces: what grows while it is read, or has no size (/proc), is bounded all the same.
@@ -74,7 +78,7 @@ def load(path: Path, kind: str, reader: Callable[[bytes, str], T]) -> T:
 
 
 def read_text(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> str:
-    """All of a file of UTF-8 text."""
+    """Return the content of a file of UTF-8 text. Raises as `read_bytes`, and UsageError for other bytes."""
     try:
         return read_bytes(path, kind, most).decode()
     except UnicodeDecodeError as error:
@@ -97,7 +101,7 @@ def read_toml(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> dict[str, A
 
 @contextlib.contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """UsageError for what the system refuses in here; HarnessError where the machine has run out of something."""
+    """Turn each OSError in here into UsageError, or into HarnessError where the machine has run out of something."""
     try:
         yield
     except OSError as error:
@@ -108,8 +112,10 @@ def reading(path: Path, kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(path: Path, expected: str = "a place that can be written", more: str = "") -> Iterator[None]:
-    """As `reading`, for what is written; `more` is said behind the sentence. An error that came without a number is
-    not about the path."""
+    """Turn errors of writing into UsageError or HarnessError, as `reading` does; `more` is added to the sentence.
+
+    An OSError without a number is not about the path: it becomes a HarnessError.
+    """
     try:
         yield
     except OSError as error:
@@ -121,7 +127,7 @@ def writing(path: Path, expected: str = "a place that can be written", more: str
 
 @contextlib.contextmanager
 def understanding(where: Path | str, kind: str) -> Iterator[None]:
-    """UsageError for a MalformedError in here."""
+    """Turn each MalformedError in here into UsageError, which says where it was and what `kind` was expected."""
     try:
         yield
     except MalformedError as error:

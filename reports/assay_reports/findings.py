@@ -16,7 +16,7 @@ _FILES = 3
 
 
 def worst_first(deviations: Iterable[Deviation]) -> list[Deviation]:
-    """By impact; those of one impact in the order of the file."""
+    """Return the deviations by impact, the worst first; those of one impact keep the order of the file."""
     return sorted(deviations, key=lambda one: severity(one.impact))
 
 
@@ -26,7 +26,7 @@ def withheld(listed: Expectations, disclosed: Collection[str] = ()) -> list[Devi
 
 
 def published(listed: Expectations, disclosed: Collection[str] = ()) -> list[Deviation]:
-    """All others, worst first."""
+    """Return the deviations that are not withheld, the worst first."""
     hidden = {one.id for one in withheld(listed, disclosed)}
     return worst_first(one for one in listed.deviations if one.id not in hidden)
 

@@ -52,7 +52,7 @@ def severity(impact: Impact | None) -> int:
 
 
 def hides_others(impact: Impact | None) -> bool:
-    """Whether a new failure may go unnoticed beside one of this impact; beside one that is not rated it may."""
+    """Return whether a new failure may go unnoticed beside one of this impact, or of none."""
     return impact is None or impact in _HIDING
 
 

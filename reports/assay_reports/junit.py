@@ -55,7 +55,7 @@ OF_VOID: dict[Expected, Result] = {
 
 
 def result(cell: Cell, strict: bool) -> Result:
-    """Which kind of JUnit result a cell is."""
+    """Return which kind of JUnit result a cell is; `strict` makes a failure of a warning that is not listed."""
     by_verdict = OF_VERDICT[cell.verdict]
     if cell.verdict in VOID and cell.expected in OF_VOID:
         return OF_VOID[cell.expected]

@@ -178,7 +178,7 @@ def _of_stated(entry: Entry) -> Reason | None:
 
 
 def entry_sentence(entry: Entry) -> str:
-    """Why an entry that is stale or expired fails the run."""
+    """Return why an entry that is stale or expired fails the run."""
     listed = entry.expectation
     description = (
         "is listed as a failure and passes; take the entry out"

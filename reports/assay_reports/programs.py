@@ -24,13 +24,16 @@ class Program(Protocol):
     """One that was started, in a session of its own: Ctrl-C does not reach it."""
 
     def poll(self) -> int | None:
-        """Its exit status; None while it runs."""
+        """Return the exit status; None while the program runs."""
 
     def wait(self, within_s: float, /) -> int:
-        """Its exit status, once nothing of it is left. TimeoutError."""
+        """Wait until nothing of the program is left, and return its exit status.
+
+        Raises TimeoutError after `within_s` seconds.
+        """
 
     def end(self) -> None:
-        """Kill it and all that is below it."""
+        """Kill the program and all its descendants."""
 
 
 class Programs(Protocol):

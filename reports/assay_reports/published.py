@@ -68,7 +68,7 @@ def published(document: Verdicts, disclosed: Collection[str] = ()) -> Verdicts:
 
 
 def count_withheld(document: Verdicts, disclosed: Collection[str] = ()) -> int:
-    """How many deviations `published` leaves out."""
+    """Return how many deviations `published` leaves out."""
     return sum(bool(one.security) and one.id not in disclosed for one in document.deviations)
 
 

@@ -63,7 +63,7 @@ class Report:
 
     @cached_property
     def public(self) -> Report:
-        """What may be shown to everybody."""
+        """Return the report without what must not be published."""
         withheld = count_withheld(self.verdicts, self.disclosed)
         return replace(self, verdicts=published(self.verdicts, self.disclosed), withheld=withheld)
 
@@ -73,13 +73,16 @@ class Report:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """What needs telling, unexpected and worst first; one for each code of a cell. Read once for all writers."""
+        """Return what has to be reported, one failure for each code of a cell: unexpected ones first, then the worst.
+
+        It is read once for all writers.
+        """
         cells = [cell for cell in self.verdicts.cells if cell.verdict in REPORTED]
         cells.sort(key=lambda cell: (cell.expected is Expected.EXPECTED_FAIL, WORST_FIRST.index(cell.verdict)))
         return tuple(failure for cell in cells for failure in _of_cell(self, cell))
 
     def wall_s(self, cell: Cell) -> float:
-        """How long the cell's Case took, to the millisecond; 0 without a history, as of an unsupported one."""
+        """Return how many seconds the cell's Case took, to the millisecond; 0 without a history."""
         return self._attempt_s(cell.case, cell.attempts[-1])
 
     @cached_property
@@ -95,7 +98,7 @@ class Report:
         return round(last[0].t_ns / 1e9, 3) if last else 0.0
 
     def chapters(self) -> Iterator[tuple[str, tuple[RequirementVerdict, ...]]]:
-        """(title, its rows in catalogue order) of every chapter that was judged, in catalogue order."""
+        """Yield (title, rows) of every chapter that was judged; chapters and rows are in catalogue order."""
         order = {requirement: index for index, requirement in enumerate(self.catalogue.requirements)}
         rows = sorted(self.verdicts.requirements, key=lambda row: order[row.requirement])
         names = dict.fromkeys([*self.catalogue.chapters, *(row.requirement.partition(".")[0] for row in rows)])
@@ -133,7 +136,7 @@ class Failure:
 
     @property
     def named(self) -> tuple[Row, ...]:
-        """The contradicting events."""
+        """Return the rows of the contradicting events."""
         return tuple(row for row in self.story.rows if row.named)
 
     @property

@@ -32,7 +32,7 @@ _ARROW: dict[Direction | None, str] = {None: "", Direction.TO_BROKER: "→ ", Di
 def print_story(
     console: Console, case: Case, attempt: int, events: Sequence[Event], cells: Iterable[Cell], limit: int
 ) -> None:
-    """Head, verdicts, the faults with their receipts, and the rows; `limit` of them, those nearest to the findings."""
+    """Print head, verdicts, the faults with their receipts, and the `limit` rows nearest to the findings."""
     cells = tuple(cells)
     _say(console, Text.assemble((clean(case.id), "bold"), f"  {clean(case.title)}, attempt {attempt}"))
     named: set[int] = set()

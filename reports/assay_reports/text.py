@@ -20,14 +20,14 @@ _UNFIT_IN_JSON = re.compile(_UNFIT.pattern.replace("\x09", "\x08", 1))
 
 
 def clean(text: str, limit: int | None = None) -> str:
-    """`text` with unfit characters as visible escapes (`\\x1b`), cut to `limit` characters with an ellipsis."""
+    """Return `text` with unfit characters as visible escapes (`\\x1b`), cut to `limit` characters with an ellipsis."""
     if limit is not None and len(text) > limit:
         text = text[: limit - 1] + "…"
     return _UNFIT.sub(_visible, text)
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """As `clean`, with line breaks and runs of blanks as single spaces."""
+    """Return `text` as `clean` does, with line breaks and runs of blanks as single spaces."""
     return clean(" ".join(text.split()), limit)
 
 
@@ -41,7 +41,7 @@ def ms(t_ns: int) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """`1 Case`, `2 Cases`."""
+    """Return a number with its noun: `1 Case`, `2 Cases`."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 

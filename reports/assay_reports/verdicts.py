@@ -142,9 +142,10 @@ def read_verdicts(data: bytes, where: str) -> Verdicts:
 def counts(
     rows: Iterable[RequirementVerdict], requirements: Mapping[str, Requirement], *, broker_side: bool = False
 ) -> dict[str, int]:
-    """How many requirements came to what, expected failures apart: `{"pass": 30, "expected fail": 2}`, worst last.
+    """Return how many requirements have which verdict, worst last: `{"pass": 30, "expected fail": 2}`.
 
-    Broker-side rows never count for or against a client, so they are counted on their own.
+    Expected failures are counted apart. Broker-side rows never count for or against a client, so they are counted on
+    their own.
     """
     found = Counter(shown(row) for row in rows if (requirements[row.requirement].side is Side.BROKER) is broker_side)
     return {words: found[words] for words in SHOWN if found[words]}
@@ -162,8 +163,10 @@ MOST_WHY = 3
 
 
 def not_judged(row: RequirementVerdict | Cell) -> tuple[str, ...]:
-    """How often it was not judged and why, a sentence for each reason, the most frequent first; the reasons beyond
-    `MOST_WHY` share one."""
+    """Return how often it was not judged and why, a sentence for each reason, the most frequent first.
+
+    The reasons beyond `MOST_WHY` share one.
+    """
     by_reason = sorted(row.not_judged.items(), key=lambda item: (-item[1], item[0]))
     sentences = [f"not judged {counted(count, 'time')}: {reason}" for reason, count in by_reason[:MOST_WHY]]
     if more := by_reason[MOST_WHY:]:
@@ -173,8 +176,10 @@ def not_judged(row: RequirementVerdict | Cell) -> tuple[str, ...]:
 
 
 def void(row: RequirementVerdict) -> tuple[str, ...]:
-    """Which Cases say nothing of it and why, a sentence for each reason, the most frequent first; the reasons beyond
-    `MOST_WHY` share one."""
+    """Return which Cases say nothing of it and why, a sentence for each reason, the most frequent first.
+
+    The reasons beyond `MOST_WHY` share one.
+    """
     by_reason = sorted(row.void.items(), key=lambda item: (-item[1], item[0]))
     sentences = [f"{counted(count, 'Case')} {reason}" for reason, count in by_reason[:MOST_WHY]]
     if more := by_reason[MOST_WHY:]:

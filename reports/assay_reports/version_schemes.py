@@ -173,7 +173,7 @@ DEFAULT: Final = "pep440"
 
 
 def alike(scheme: str, one: str, other: str) -> bool:
-    """Whether two spellings are of one version; those that the scheme cannot read are, where they are the same."""
+    """Return whether two spellings are of one version; if the scheme cannot read them, whether they are identical."""
     parse = SCHEMES[scheme].parse
     try:
         return one == other or parse(one) == parse(other)
@@ -182,7 +182,7 @@ def alike(scheme: str, one: str, other: str) -> bool:
 
 
 def inside(scheme: str, version: str, within: str) -> bool:
-    """Whether `version` lies in the range; a version the scheme cannot read (a local build) lies in none."""
+    """Return whether `version` lies in the range; one that the scheme cannot read (a local build) lies in none."""
     rules = SCHEMES[scheme]
     try:
         return rules.inside(rules.parse(version), rules.ranges(within))

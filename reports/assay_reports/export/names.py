@@ -42,7 +42,7 @@ class Handles:
         return self._names[number]
 
     def named(self, role: str, number: int) -> str:
-        """As a sentence names it: the variable, or what it is where the script needs none."""
+        """Return how a sentence names a handle: by its variable, or by its role where the script needs no variable."""
         name = self._names.get(number, "")
         return name if name.startswith(role) and self.asked_for[name] else f"the {role or 'handle'}"
 

@@ -38,7 +38,10 @@ class Script:
 
 
 def script(replay: Replay, shown: list[Breach], options: Options, name: str) -> Script:
-    """To be called `name`.py. UsageError says what no script can do."""
+    """Return the script of a replay file, which is to be saved as `name`.py.
+
+    Raises UsageError for what no script can do.
+    """
     if not replay.case.steps:
         raise UsageError("the Case has no steps; expected one that does something")
     asked = {role: {**defaults, **getattr(replay.case.config, role)} for role, defaults in SUITE_DEFAULTS.items()}
@@ -61,7 +64,7 @@ def script(replay: Replay, shown: list[Breach], options: Options, name: str) -> 
 
 
 def function_name(breach: Breach) -> str:
-    """Of the symptom that a script looks for."""
+    """Return the name of the function that looks for the symptom of a breach."""
     return f"{breach.requirement.replace('.', '_')}__{breach.code}".replace("-", "_")
 
 

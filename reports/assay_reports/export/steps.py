@@ -43,7 +43,7 @@ def plan_of(case: Case) -> dict[str, Any]:
 
 
 def stand_alone(fault: Fault) -> Fault:
-    """Without the step that it ends with, which the script tells."""
+    """Return the fault without the step that ends it: the script ends it by itself."""
     return msgspec.structs.replace(fault, until=msgspec.structs.replace(fault.until, step=None))
 
 
@@ -64,7 +64,8 @@ class Calls:
         self.faults = {index: number for number, index in enumerate(planned(case))}
 
     def lines(self) -> list[str]:
-        """Of all steps. UsageError for what no script can do."""
+        """Return the lines of all steps. Raises UsageError for what no script can do, and for a fault that never
+        begins."""
         lines = [line for number, step in enumerate(self._case.steps) for line in self._of(number, step)]
         if late := [index for index, fault in enumerate(self._case.faults) if index not in self.faults]:
             raise UsageError(f"fault {late[0]} never begins; expected one that does")

@@ -86,7 +86,10 @@ def literal(value: Any, indent: int = 0) -> str:
 
 
 def called(function: str, *arguments: Any, **named: Any) -> str:
-    """One call, over lines where it is long. UsageError for an argument whose name is none."""
+    """Return the source of one call, over several lines where it is long.
+
+    Raises UsageError for a keyword argument whose name is no identifier.
+    """
     if wrong := [name for name in named if not name.isidentifier() or keyword.iskeyword(name)]:
         raise UsageError(f"expected arguments with names such as topic, came {_shown(wrong[0])}")
     parts = [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())]
@@ -115,7 +118,7 @@ def _filled(rows: list[str], room: int) -> list[str]:
 
 
 def flat(value: Any) -> str:
-    """As `literal`, on one line."""
+    """Return a value as `literal` does, on one line. Raises UsageError for a value that is no plain data."""
     if isinstance(value, Text):
         return str(value)
     if isinstance(value, str):
@@ -168,7 +171,10 @@ def chosen_options(config: Mapping[str, Any], known: Mapping[str, str]) -> dict[
 
 
 def reader_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """As above, of a reader, which has options of its own."""
+    """Return the client's keyword arguments for a reader, which has options of its own.
+
+    Raises UsageError for an option that a reader does not have.
+    """
     start = config.get("initial_position", "latest")
     if start not in STARTS:
         raise UsageError(f"'initial_position': expected one of {', '.join(STARTS)}, came {_shown(start)}")

@@ -87,7 +87,8 @@ def _audit(ledger: Ledger, full: bool) -> Audit:
 
 
 def sample(streams: Sequence[int], seed: int) -> list[int]:
-    """One of 64, spread evenly from a place that the seed gives; at least one where there are any."""
+    """Return one stream of every 64, at equal distances from a start that the seed gives; one at least, if there are
+    any."""
     return list(streams[seed % min(SHARE, len(streams)) :: SHARE]) if streams else []
 
 

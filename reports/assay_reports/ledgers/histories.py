@@ -34,9 +34,10 @@ _SMALL_FIELDS = {
 
 
 def write_histories(attempts: Iterable[Transcript], ledger: Path, info: LedgerInfo) -> dict[str, int]:
-    """Rows of each table. What was promised is what was promised in every attempt: order is judged where all keep it.
+    """Write the rows of these attempts as a ledger, and return the number of rows of each table.
 
-    UsageError when the ledger is there already, or no attempt has rows; then nothing is left that was not there.
+    Order and completeness are promised where every attempt promised them. Raises UsageError when the ledger exists
+    already, or no attempt has rows; then nothing new is left behind.
     """
     create(ledger, info)
     try:

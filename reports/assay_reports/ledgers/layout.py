@@ -78,7 +78,10 @@ def write_file(ledger: Path, name: str, data: bytes) -> None:
 
 
 def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
-    """One of the small tables, whole; what was there is replaced."""
+    """Write one of the small tables as a whole, in place of what was there.
+
+    Raises UsageError when it has more rows than readers hold.
+    """
     columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)
     see_size(table, len(columns[0]), f"{ledger / small_name(table)}")
     described = schema(table)
@@ -89,13 +92,13 @@ def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> 
 
 
 def see_size(table: Table, rows: int, where: str) -> None:
-    """UsageError where a small table has more rows than readers hold."""
+    """Raise UsageError when a small table has more rows than readers hold."""
     if rows > (most := MOST_SMALL_CELLS // len(table.columns)):
         raise UsageError(f"{where}: has {rows} rows; expected at most {most}")
 
 
 def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
-    """All small tables; one that is not given is empty."""
+    """Write all small tables; one that is not given is empty."""
     for table in SMALL:
         write_small(ledger, table, rows.get(table.name, ()))
 
@@ -160,7 +163,7 @@ class PartWriter:
             self.close()
 
     def close(self) -> None:
-        """Everything added is in whole parts afterwards; more may be added."""
+        """Write what is held, so that every row added is in a complete part; more rows may be added later."""
         while self._held:
             self._write(min(GROUP_ROWS, self._held, self._part_rows - self._written))
             if self._written >= self._part_rows:
@@ -269,7 +272,7 @@ def _array(values: Any, field: Any) -> Any:
 
 
 def writing_options(table: Table) -> dict[str, Any]:
-    """How a table is written: codec and encodings, column by column."""
+    """Return how pyarrow writes a table: its codec, and the encoding of each column."""
     encodings = {column.name: _DELTA for column in table.columns if column.layout is Layout.DELTA}
     encodings |= {column.name: "PLAIN" for column in table.columns if column.layout is Layout.PLAIN}
     return {

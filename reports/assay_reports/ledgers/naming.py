@@ -11,7 +11,7 @@ from assay_conformance.model.errors import UsageError
 def see_names(
     where: str, small: Small, *, streams: Iterable[int] = (), subs: Iterable[int] = (), consumers: Iterable[int] = ()
 ) -> None:
-    """UsageError when a small table lacks any of these, or what another one speaks of."""
+    """Raise UsageError when a small table lacks one of these rows, or a row that another small table refers to."""
     spoken_of = (
         ("topic", small.topics, {row.topic for row in small.streams.values()}),
         ("stream", small.streams, {*streams}),

@@ -69,7 +69,7 @@ class Ledger:
         return sum(part.bytes for part in self.parts[table])
 
     def paths(self, table: str) -> list[str]:
-        """Of the parts of a table, for whoever reads them by `files`."""
+        """Return the paths of a table's parts, for reading by `files`."""
         return [f"{self.root}/{part.file}" for part in self.parts[table]]
 
     def read(self, table: Table, where: Filter = None) -> Iterator[Any]:
@@ -79,7 +79,7 @@ class Ledger:
             yield from as_rows(table, content)
 
     def contents(self, table: Table, where: Filter = None) -> Iterator[Any]:
-        """As `read`, an Arrow table of each part."""
+        """Yield an Arrow table for each part of a table. Raises OSError, which names the part, for a damaged one."""
         for part in self.parts[table.name]:
             try:
                 yield read_table(f"{self.root}/{part.file}", self.files, schema(table), where)
@@ -87,7 +87,7 @@ class Ledger:
                 raise OSError(f"{part.file}: {said(error)}") from error
 
     def damaged(self, parts: Iterable[Part]) -> Iterator[BadPart]:
-        """Which of these parts are not what was written; every page of them is read."""
+        """Read every page of these parts, and yield those that are not what was written."""
         for part in parts:
             try:
                 with self.files.open_input_file(f"{self.root}/{part.file}") as stream:
@@ -118,7 +118,7 @@ def open_ledger(where: str) -> Ledger:
 
 
 def is_begun(where: str) -> bool:
-    """Whether there is a ledger.json, whatever it is; or anything but a folder, which will be no ledger."""
+    """Return whether there is a ledger.json, whatever it holds, or a file in the place of the ledger's folder."""
     files, root = place(where)
     info, folder = files.get_file_info([f"{root}/{INFO}", root])
     return info.type is not fs.FileType.NotFound or folder.type not in (fs.FileType.NotFound, fs.FileType.Directory)
@@ -148,12 +148,12 @@ def without_damaged(ledger: Ledger) -> Ledger:
 
 
 def smalls(ledger: Ledger) -> Small:
-    """Its small tables by number."""
+    """Return the small tables of a ledger, each as rows by number."""
     return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
 
 
 def as_rows(table: Table, content: Any) -> Iterator[Any]:
-    """Rows of an Arrow table that has the table's columns, in any order."""
+    """Yield the rows of an Arrow table that has the columns of `table`, in any order."""
     row = row_type(table)
     columns = [_values(content.column(column.name)) for column in table.columns]
     return (row(*values) for values in zip(*columns, strict=True))

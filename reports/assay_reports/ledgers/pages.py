@@ -59,7 +59,7 @@ def misfit(metadata: Any, size: int) -> str:
 
 
 def extent(chunk: Any) -> tuple[int, int]:
-    """Where a column chunk lies in the file."""
+    """Return where a column chunk begins and ends in its file, as offsets in bytes."""
     begin = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
     return begin, begin + chunk.total_compressed_size
 

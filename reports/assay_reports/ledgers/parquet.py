@@ -36,7 +36,10 @@ def read_footer(source: Any) -> Any:
 
 
 def checked_footer(stream: Any) -> Any:
-    """As `read_footer`, of a file of a ledger; ArrowInvalid where it cannot be true of a file of that size."""
+    """Return the metadata of a file of a ledger.
+
+    Raises ArrowInvalid when it cannot be true of a file of that size.
+    """
     metadata = pq.read_metadata(stream)
     if wrong := misfit(metadata, _size(stream)):
         raise pa.ArrowInvalid(wrong)
@@ -44,7 +47,7 @@ def checked_footer(stream: Any) -> Any:
 
 
 def check_sizes(stream: Any) -> None:
-    """ArrowInvalid where the sizes in a file of a ledger, in its footer or in front of its pages, do not agree."""
+    """Raise ArrowInvalid when the sizes in a file's footer and in front of its pages do not agree."""
     metadata = checked_footer(stream)
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -117,6 +120,6 @@ def _wrong_statistics(group: Any, content: Any) -> str:
 
 
 def said(error: Exception) -> str:
-    """Arrow's own words, without the paths and hints behind the first sentence."""
+    """Return Arrow's own words without the paths and hints that follow the first sentence."""
     text = str(getattr(error, "strerror", None) or error)
     return text.splitlines()[0].split(". Detail:")[0] if text else type(error).__name__

@@ -37,7 +37,7 @@ def place(where: str) -> tuple[Any, str]:
 
 
 def names(files: Any, folder: str) -> list[str]:
-    """Of all there is in a folder. OSError where there is none."""
+    """Return the names of everything in a folder. Raises OSError when there is none."""
     if isinstance(files, fs.LocalFileSystem):
         # Arrow passes over links that lead nowhere.
         return os.listdir(folder)
@@ -45,12 +45,12 @@ def names(files: Any, folder: str) -> list[str]:
 
 
 def is_file(files: Any, path: str) -> bool:
-    """Whether a regular file is there, for a FIFO would keep its reader waiting."""
+    """Return whether a regular file is there: reading a FIFO would wait."""
     return bool(files.get_file_info(path).type is fs.FileType.File)
 
 
 def small_file(files: Any, path: str, most: int = MOST_FILE_BYTES) -> bytes:
-    """All of a file of at most so many bytes. OSError where it cannot be read, and for what is no regular file."""
+    """Return the content of a regular file of at most `most` bytes. Raises OSError for anything else."""
     if isinstance(files, fs.LocalFileSystem):
         try:
             return read_bytes(Path(path), "a file of a ledger", most)

@@ -139,12 +139,12 @@ def _finalize(value: Any) -> Any:
 
 
 def tone(row: Any) -> str:
-    """Colour class of a row or cell: a listed failure is known, not alarming."""
+    """Return the colour class of a row or cell: a listed failure is known, not alarming."""
     return "known" if row.expected is Expected.EXPECTED_FAIL else TONE[row.verdict]
 
 
 def is_http(link: str) -> bool:
-    """Only such links become links: `javascript:` and the like stay text."""
+    """Return whether a link may become a link of the page: `javascript:` and the like stay text."""
     return link.startswith(("https://", "http://"))
 
 

@@ -10,8 +10,11 @@ from assay_reports.timeline import Timeline
 
 
 def story(timeline: Timeline, drawing: Chart) -> str:
-    """JSON: `points` as [milliseconds, lane, text, seq, number in the finding or 0] and `bands` as [label, text, from
-    ms, to ms or null while not healed]. Empty for a timeline without events."""
+    """Return what the page's script draws of a timeline, as JSON; empty for a timeline without events.
+
+    `points` are [milliseconds, lane, text, seq, number in the finding or 0], and `bands` are [label, text, from ms, to
+    ms or null while not healed].
+    """
     if not timeline.points:
         return ""
     # The chart shows every event of the finding, and numbers and labels are its own.

@@ -58,7 +58,7 @@ class Arrow:
 
     @property
     def tip(self) -> str:
-        """The three points of its head."""
+        """Return the three points of the arrow's head, as SVG has them."""
         back = self.x2 - 8 if self.x2 > self.x1 else self.x2 + 8
         return f"{self.x2},{self.y} {back},{self.y - 4} {back},{self.y + 4}"
 

@@ -58,7 +58,7 @@ class CaseRow:
 
 
 def filters(report: Report) -> tuple[Filter, ...]:
-    """One filter for each question with more than one answer among this run's rows."""
+    """Return one filter for each question to which this run's rows give more than one answer."""
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
     named = (
@@ -77,7 +77,7 @@ def seen(exercised: int) -> str:
 
 
 def judged(row: RequirementVerdict) -> str:
-    """Whether each occurrence of its precondition was judged."""
+    """Return whether each occurrence of the precondition was judged: `always` or `not always`."""
     return "not always" if row.not_judged else "always"
 
 
@@ -87,7 +87,7 @@ def _choices(values: Iterable[str], order: Iterable[str]) -> Iterable[Choice]:
 
 
 def cells(report: Report) -> Mapping[RequirementId, Cells]:
-    """Of every requirement that was judged."""
+    """Return by requirement the cells that the page lists, and those that it only names."""
     grouped: dict[RequirementId, list[Cell]] = {row.requirement: [] for row in report.verdicts.requirements}
     for cell in report.verdicts.cells:
         grouped.setdefault(cell.requirement, []).append(cell)

@@ -74,8 +74,11 @@ class Section:
 
 
 def sections(failures: Sequence[Failure], article: Callable[[Failure], Markup]) -> tuple[Section, Section]:
-    """Of those that are not expected, and of those that are. While there is room each gets its timeline: first one of
-    each requirement and code, then the others; in both unexpected ones first."""
+    """Return the section of unexpected failures and that of expected ones.
+
+    While there is room a failure gets its timeline: first one failure of each requirement and code, then the others; in
+    both, unexpected ones first.
+    """
     left = STORIES_BYTES
     articles: dict[int, Markup] = {}
     for number in _by_need(failures):
@@ -121,7 +124,7 @@ def base_of(case: str) -> str:
 
 
 def families(cases: Iterable[str]) -> list[Family]:
-    """By id."""
+    """Return Cases grouped with their permutations, by id."""
     found = []
     for id, members in groupby(sorted(cases, key=lambda case: (base_of(case), case)), key=base_of):
         mine = list(members)
@@ -131,12 +134,12 @@ def families(cases: Iterable[str]) -> list[Family]:
 
 
 def names_each(requirements: int) -> int:
-    """How many Cases each of so many requirements may name."""
+    """Return how many Cases each of so many requirements may name."""
     return max(MOST_NAMES // max(requirements, 1), FEWEST_NAMES)
 
 
 def by_reason(left_out: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Part[str]]]:
-    """(reason, the Cases that were left out for it), of pairs of Case and reason; in order of first appearance."""
+    """Yield (reason, the Cases that were left out for it) of pairs of Case and reason, in order of first appearance."""
     grouped: dict[str, list[str]] = {}
     for case, reason in left_out:
         grouped.setdefault(reason, []).append(case)

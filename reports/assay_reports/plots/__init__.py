@@ -14,7 +14,7 @@ __all__ = ["BOTTOM", "HEIGHT", "LEFT", "RIGHT", "TOP", "WIDTH", "Plot", "plots"]
 
 
 def plots(sums: Sums, small: Small) -> tuple[Plot, ...]:
-    """Of a run with times; none of a run that was over in a moment."""
+    """Return the plots of a run; none where it has no times, or all of them fall into one interval."""
     units = [one.second for one in sums.series]
     if not units or max(units) == min(units):
         return ()

@@ -68,7 +68,7 @@ class Scale:
         return round(LEFT + (RIGHT - LEFT) * (unit - self.first) / max(1, self.last - self.first), 1)
 
     def x_us(self, t_us: int) -> float:
-        """Inside of the picture, whatever the time."""
+        """Return the x coordinate of a time in µs; of one outside of the picture, that of its edge."""
         return self.x(min(max(t_us / self.unit_us, self.first), self.last))
 
 

@@ -14,8 +14,10 @@ _QUANTILES = (("half", "p50_us"), ("99 %", "p99_us"), ("all", "most_us"))
 
 
 def latencies(sums: Sums, scale: Scale, bands: tuple[Band, ...]) -> Plot | None:
-    """Quantiles over the run, as steps. Half of all and the slowest one are apart by powers of ten, so the axis is in
-    such powers."""
+    """Return the quantiles of latency over the run, as steps; None where nothing was delivered.
+
+    Median and maximum are powers of ten apart, so the axis is logarithmic.
+    """
     found = sums.spans
     if not found.spans:
         return None
@@ -68,7 +70,7 @@ def _y_decades(ms: float, decades: tuple[int, int]) -> float:
 
 
 def latencies_of_windows(sums: Sums, small: Small, scale: Scale, bands: tuple[Band, ...]) -> Plot | None:
-    """Quantiles of what was sent in each fault window, over the window."""
+    """Return the latency quantiles of what was sent in each fault window, drawn over the window; None without any."""
     judged = [window for window in sums.windows if window.p50_us >= 0]
     if not judged:
         return None

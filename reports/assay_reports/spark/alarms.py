@@ -95,7 +95,7 @@ class Alarm(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, int, int, int]:
-        """What does not change from one look to the next."""
+        """Return what identifies the alarm, whatever else changes from one look to the next."""
         return (self.requirement, self.sub, self.stream, self.seq, self.about)
 
 
@@ -106,7 +106,7 @@ def live_clauses(info: LedgerInfo) -> dict[str, tuple[Clause, float]]:
 
 
 def live_waits(requirement: str) -> list[float | None]:
-    """How long it takes until this requirement is judged, shortest first; None is the ledger's grace."""
+    """Return after how many seconds this requirement is judged, shortest first; None is the ledger's grace."""
     known = {_IN_TIME.get(name) for name in (*_IN_TIME, *_MISSING) if CLAUSES[name].requirement == requirement}
     return sorted(known, key=lambda wait: float("inf") if wait is None else wait)
 
@@ -132,7 +132,7 @@ class Watching:
 
     @property
     def open(self) -> int:
-        """Buckets in mind."""
+        """Return the number of buckets that are kept in memory."""
         return len(self._words)
 
     def knows(self, stream: int) -> bool:
@@ -149,7 +149,7 @@ class Watching:
             self._weigh(stream, b, now_s)
 
     def take(self, updates: Iterable[Update], now_s: float) -> None:
-        """Buckets as they are now. The same ones may come again, in any order."""
+        """Take in buckets as they are now; the same ones may come several times, in any order."""
         touched: set[tuple[int, int]] = set()
         for update in updates:
             bucket = update.bucket

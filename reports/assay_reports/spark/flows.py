@@ -44,11 +44,11 @@ class Flows:
 
     @property
     def kept(self) -> int:
-        """Numbers in mind."""
+        """Return how many counts are kept in memory."""
         return sum(map(len, self._counts.values()))
 
     def take(self, heard: Iterable[Heard]) -> None:
-        """Seconds as they are now. The same ones may come again, in any order."""
+        """Take in counts of seconds as they are now; the same ones may come several times, in any order."""
         before = self.last_second
         for one in heard:
             self._counts.setdefault((one.what, one.of), {})[one.second] = one.n
@@ -57,7 +57,7 @@ class Flows:
             self._let_go()
 
     def series(self, small: Small) -> tuple[Second, ...]:
-        """As in `Sums`, of the streams that have a name by now."""
+        """Return the counts as `Sums` has them, of the streams that have a name by now."""
         found: Counter[tuple[Counted, int, int]] = Counter()
         for (what, of), seconds in self._counts.items():
             if what in OF_TOPIC and of not in small.streams:

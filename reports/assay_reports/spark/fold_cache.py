@@ -28,12 +28,12 @@ class FoldCache:
         self._damaged: dict[str, BadPart] = {}
 
     def look(self) -> None:
-        """As it is now. UsageError as `open_ledger`."""
+        """Read the ledger as it is now. Raises UsageError as `open_ledger` does."""
         self.ledger = grown(self.ledger)
 
     @property
     def bad(self) -> tuple[BadPart, ...]:
-        """Parts that turned out unreadable so far."""
+        """Return the parts that turned out to be unreadable so far."""
         return (*self.ledger.bad, *self._damaged.values())
 
     def pick(self, buckets: Iterable[tuple[int, int]], most_rows: int | None) -> picking.Picked:

@@ -81,7 +81,7 @@ class Folded:
 
 
 def without(ledger: Ledger) -> frozenset[str]:
-    """Words that are not read in this ledger."""
+    """Return the words that need not be read in this ledger."""
     nobody_stopped = not any(epoch.restart for epoch in ledger.small[EPOCH.name])
     return frozenset().union(
         screen.FOR_LOOKALIKES if ledger.info.self_checking else (),
@@ -187,7 +187,7 @@ def _digest(table: str, unread: frozenset[str]) -> str:
 
 
 def unreadable(error: Exception, parts: Iterable[Part]) -> BadPart | None:
-    """Which part an error of Spark is about; None when it is about something else."""
+    """Return which part an error of Spark is about; None when it is about something else."""
     found = _FAILED_FILE.search(str(error))
     if found is None:
         return None

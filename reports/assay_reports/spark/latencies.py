@@ -38,7 +38,10 @@ class _Sent(NamedTuple):
 
 
 def spans(ledger: Ledger, bad: Iterable[BadPart] = ()) -> Spans:
-    """As `ledger.spans` says it of rows in memory; of a ledger with more row groups, by some of them."""
+    """Return the latencies of stretches of the run, as `ledger.spans` does of rows in memory.
+
+    Of a ledger with more than `MOST_GROUPS` row groups some are read, evenly over the run.
+    """
     left_out = {part.file for part in bad}
     asked, given = (
         [one for one in ledger.parts[table.name] if one.file not in left_out] for table in (ATTEMPT, DELIVERY)

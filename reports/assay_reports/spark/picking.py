@@ -46,7 +46,7 @@ class Picked(NamedTuple):
 
 
 def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
-    """How much of the room each gets: all it needs, or as much as the others that need more than there is for them.
+    """Return how many rows of the room each gets: all it needs, or an equal share of what the others leave.
 
     What one does not need goes to those that need more. Each that needs any gets one at least, room or not.
     """
@@ -108,7 +108,7 @@ def _of_part(ledger: Ledger, table: Table, part: Part, wanted: Ranges) -> Iterat
 
 
 def may_hold(group: Any, places: Mapping[str, int], wanted: Ranges) -> bool:
-    """Whether a row group can, by its statistics. `places`: column -> its number in the file."""
+    """Return whether a row group can hold wanted rows, by its statistics; `places`: column -> number in the file."""
     streams, seqs = (group.column(places[name]).statistics for name in ("stream", "seq"))
     if streams is None or seqs is None or not (streams.has_min_max and seqs.has_min_max):
         return True

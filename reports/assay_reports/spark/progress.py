@@ -29,7 +29,7 @@ class Progress:
         self._began = 0.0
 
     def watch(self, session: Any) -> None:
-        """Whose tasks count."""
+        """Count the tasks of this session."""
         self._session = session
 
     @contextlib.contextmanager
@@ -57,7 +57,7 @@ class Progress:
             self._expected = rows
 
     def done(self, rows: int) -> None:
-        """So many of the stage's rows are done."""
+        """Set how many of the stage's rows are done."""
         with self._lock:
             self._done, self._expected = rows, 0
 
@@ -71,7 +71,7 @@ class Progress:
             self._write(self.line(time.monotonic() - self._began) + ("" if self._live else "\n"), over=self._live)
 
     def line(self, passed_s: float) -> str:
-        """Stage, rows, rate and what remains."""
+        """Return stage, rows, rate and what remains after `passed_s` seconds, as one line."""
         with self._lock:
             stage, rows, done = self._stage, self._rows, self._done
             expected = self._expected or (rows - done)

@@ -68,7 +68,7 @@ def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Re
 
 
 def see_folder(folder: Path) -> None:
-    """Before anything is judged: raise as `write` does when what comes of it could not be written there."""
+    """Raise, before anything is judged, as `write` would if the results could not be written there."""
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
@@ -76,7 +76,7 @@ def see_folder(folder: Path) -> None:
 
 
 def write(report: Report, folder: Path) -> None:
-    """verdicts.json, junit.xml and report.html; raises as `files.writing` when they cannot be written."""
+    """Write verdicts.json, junit.xml and report.html. Raises as `files.writing` when they cannot be written."""
     with _writing(folder):
         within.replace(folder, VERDICTS, verdicts_file.render(report.verdicts))
         within.replace(folder, JUNIT, junit.junit(report))

@@ -28,7 +28,7 @@ _PLACES = ("0S sub", "0 stream", "0L b")
 
 
 def bits(column: str) -> int:
-    """How many hold every value of a column: it has a bound, and opening a ledger has seen to it that rows keep it."""
+    """Return how many bits hold every value of a column, whose bound was checked when the ledger was opened."""
     below = DELIVERY.column(column).below
     assert below is not None
     return (below - 1).bit_length()
@@ -109,13 +109,13 @@ def _widened(table: str, query: str) -> str:
 
 
 def merged(stack: str) -> str:
-    """One row for each bucket of a stack."""
+    """Return the query for one row for each bucket of a stack."""
     words = {word.name: f"{word.merge.value}({word.name})" for word in WORDS}
     return _grouped(_place(*KEYS), words, f"({stack})")
 
 
 def reached(stack: str) -> str:
-    """One row for each bucket of each subscription, with the words of its stream in it."""
+    """Return the query for one row for each bucket of each subscription, with the words of its stream in it."""
     words = ", ".join(f"u.{word}" for word in _NAMES)
     return merged(
         f"select /*+ broadcast(r) */ r.reached sub, u.stream, u.b, {words} from ({stack}) u "
@@ -142,7 +142,7 @@ def screen(stack: str, clauses: Iterable[Clause] = tuple(CLAUSES.values())) -> s
 
 
 def tally_columns() -> dict[str, Tally]:
-    """Column of the screen -> its tally."""
+    """Return by column of the screen the tally that it holds."""
     return {f"tally_{place}": tally for place, tally in enumerate(TALLIES.values())}
 
 
@@ -178,7 +178,7 @@ def counted(table: str) -> tuple[str, str]:
 
 
 def series(table: str, source: str) -> str | None:
-    """Messages a second, by topic or subscription; None for a table without times."""
+    """Return the query for messages a second, by topic or subscription; None for a table without times."""
     if table not in _SERIES:
         return None
     what, where = _SERIES[table]
@@ -198,13 +198,13 @@ CHUNKS_OF = (
 
 
 def chunked(source: str) -> str:
-    """Buckets of messages that are not there whole, of a view of such folds."""
+    """Return the query for the buckets of messages that are incomplete, of a view of such folds."""
     whole = f"select stream, seq, bit_or(cb) cb, max(cm) cm from {source} group by stream, seq"
     return f"select distinct stream, seq >> {BUCKET_BITS} b from ({whole}) where {CHUNKED.flagged}"
 
 
 def differing(one: str, other: str) -> str:
-    """Keys of the buckets that two queries do not agree on."""
+    """Return the query for the keys of the buckets on which two queries do not agree."""
     hashed = f"{', '.join(KEYS)}, xxhash64({', '.join(_NAMES)}) words"
     return (
         f"select {', '.join(KEYS)} from (select {hashed} from ({one}) union all select {hashed} from ({other})) "
@@ -213,7 +213,7 @@ def differing(one: str, other: str) -> str:
 
 
 def furthest(word: str, source: str) -> str:
-    """(sub, stream) -> the greatest number that `word` holds, of a view of folds."""
+    """Return the query for the greatest number that `word` holds, by (sub, stream), of a view of folds."""
     highest = f"b * {1 << BUCKET_BITS} + length(bin({word})) - 1"
     return f"select sub, stream, max({highest}) seq from {source} where {word} <> 0 group by sub, stream"
 

@@ -95,7 +95,7 @@ class SourceOptions:
 
 
 def options_of(options: Mapping[str, str]) -> SourceOptions:
-    """UsageError names the option and what was expected."""
+    """Return the typed options. Raises UsageError, which names the option and what was expected."""
     given = {**_DEFAULTS, **{key.lower(): value for key, value in options.items()}}
     for key in _NEEDED:
         if not given.get(key):
@@ -333,7 +333,7 @@ _CELLS: Final[Mapping[str, _Cell]] = {
 
 
 def signed(crc: int) -> int:
-    """As a column of 32 bits holds it."""
+    """Return a CRC as a signed column of 32 bits holds it."""
     return crc - (1 << 32) if crc >> 31 else crc
 
 

@@ -75,7 +75,7 @@ def keys(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] = ()
 
 
 def times(calm: Iterable[Calm], of: Iterable[Crew]) -> Iterator[Time]:
-    """Every time that lies in any of them."""
+    """Yield every time during which a calm, a crew or both last, by subscription, cut where one begins or ends."""
     both: list[Calm | Crew] = [*calm, *of]
     for sub in sorted({one.sub for one in both}):
         mine = [one for one in both if one.sub == sub]

@@ -80,8 +80,10 @@ class Watch:
         self.most_seconds = 0
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
-        """Until the run has ended and everything of it was seen, or `until` says so. HarnessError when the query ends
-        by itself."""
+        """Watch until the run has ended and everything of it was seen, or until `until` says so.
+
+        Raises HarnessError when the query ends by itself.
+        """
         query = self._start()
         try:
             while not until():

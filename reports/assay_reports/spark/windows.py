@@ -23,7 +23,7 @@ _EPOCHS, _SENT, _INSIDE, _WHOLE, _MESSAGES = "epochs", "sent_inside", "inside", 
 
 
 def windows(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] = ()) -> tuple[Window, ...]:
-    """One for each epoch, as `collection.windows` says it of rows in memory."""
+    """Return the figures of each epoch, as `collection.windows` does of rows in memory."""
     if not small.epochs:
         return ()
     views.show_rows(session, ledger, (ATTEMPT, OUTCOME, DELIVERY), bad)

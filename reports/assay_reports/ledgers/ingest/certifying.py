@@ -41,7 +41,10 @@ class Consumers:
             self._due.setdefault(stream, Times(NULL)).set(columns["seq"][at], columns["deliver_at"][at])
 
     def deliveries(self, columns: Columns, acks: Columns) -> Columns:
-        """gap, kgap, again and wait of a batch of one writer, with what its consumers said in the same batch."""
+        """Return the columns gap, kgap, again and wait of a batch of one writer's deliveries.
+
+        `acks` is what its consumers acknowledged and nacked in the same batch.
+        """
         count = len(columns["seq"])
         found: Columns = {
             "gap": np.ones(count, np.int64),
@@ -58,7 +61,7 @@ class Consumers:
         return found
 
     def acked(self, pair: Pair, seqs: Any) -> Any:
-        """Whether this consumer has acknowledged them."""
+        """Return for each of `seqs` whether this consumer has acknowledged it, as an array of bool."""
         return self._flags[pair].of(seqs) & ACKED != 0
 
     def _of_pair(self, pair: Pair, columns: Columns, at: Any, acks: Columns, said: Any, out: Columns) -> Any:
@@ -198,7 +201,7 @@ class Streams:
         self._furthest: dict[int, tuple[int, Place]] = {}
 
     def outcomes(self, columns: Columns) -> Any:
-        """`ord` of a batch of one writer."""
+        """Return the column `ord` of a batch of one writer's outcomes, as an array of int64."""
         found: Any = np.ones(len(columns["seq"]), np.int64)
         counts = (columns["code"] == Result.OK) & (columns["attempt"] == 0) & (columns["ledger"] != NOT_STORED)
         rows = np.flatnonzero(counts)

@@ -25,7 +25,10 @@ class FirstSends:
             times.set(attempts["seq"][first], attempts["t"][first])
 
     def early_us(self, deliveries: Columns) -> Iterator[tuple[int, int]]:
-        """Of each stream: how long before it was sent a message of it was delivered, at most; 0 or less: none was."""
+        """Yield (stream, µs): by how much, at most, a delivery of the stream comes before its own send.
+
+        0 or less means that none does.
+        """
         for (stream,), at in groups(deliveries["stream"]):
             if stream not in self._of:
                 continue

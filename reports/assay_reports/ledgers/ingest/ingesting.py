@@ -71,7 +71,10 @@ class Ingest:
         return self._step(final=False)
 
     def finish(self, info: LedgerInfo | None = None) -> Ingested:
-        """No writer writes any more: take in the rest, close every part. `info` replaces the ledger's."""
+        """Take in the rest and close every part, when no writer writes any more; `info` replaces the ledger's.
+
+        Raises UsageError when no segment could be read.
+        """
         self._step(final=True)
         if not any(source.file.begun for source in self._sources.values()):
             there = "".join(f"; nothing in {path.name} can be read" for path in sorted(self._sources)[:3])

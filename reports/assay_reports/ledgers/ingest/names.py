@@ -112,23 +112,24 @@ class Names:
             self.clocks[writer] = Clock(mono_us - (unix_us - self._started_us), NONE)
 
     def run_time(self, writer: str, t: int) -> int:
-        """Where no sample of its clock can be read, everything was at the beginning."""
+        """Return a writer's time in µs of the run's clock; 0, the beginning, where none of its clock samples can be
+        read."""
         return t - self.clocks[writer].offset_us if writer in self.clocks else 0
 
     def was_killed(self, writer: str) -> bool:
         return writer in self._killed
 
     def owns(self, writer: str) -> bool:
-        """Whether any stream or consumer is its own; else what it writes is about everybody's."""
+        """Return whether a stream or consumer is this writer's own; if none is, its rows may be about any."""
         consumers = (one[2] for one in self._consumer_rows.values())
         return writer in self.writer_of_stream.values() or writer in consumers
 
     def speak_of(self, streams: Iterable[int]) -> None:
-        """There are rows of these streams."""
+        """Take note that there are rows of these streams."""
         self._spoken_of.update(streams)
 
     def unnamed(self) -> list[int]:
-        """Streams that have rows and no declaration."""
+        """Return the streams that have rows and no declaration, sorted."""
         return sorted(self._spoken_of - self.streams.keys())
 
     def unnamed_told(self) -> list[str]:

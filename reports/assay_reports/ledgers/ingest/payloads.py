@@ -22,7 +22,10 @@ _KEPT = 4096
 
 
 def checks(stream: StreamDeclared | None, seqs: Any, sizes: Any, crcs: Any) -> Any:
-    """`delivery.ok` of deliveries of one stream. UNKNOWN if its payloads are not declared."""
+    """Return the column `delivery.ok` of deliveries of one stream, as an array of int8.
+
+    It is UNKNOWN for payloads that the stream does not declare, or that are too short for an identity.
+    """
     found: Any = np.full(len(seqs), Integrity.UNKNOWN, np.int8)
     if stream is None or stream.seed is None:
         return found

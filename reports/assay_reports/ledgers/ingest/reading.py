@@ -69,13 +69,13 @@ class SegmentFile:
 
     @property
     def name(self) -> str:
-        """NAME of NAME.seg and NAME.000000.seg."""
+        """Return NAME of NAME.seg and NAME.000000.seg."""
         return self.path.name.partition(".")[0]
 
     def opened(self, final: bool) -> SegmentOpened | None:
-        """Its first line; where that cannot be read, what the file's name says; None while it may still be written.
+        """Return the opening of the file; where that cannot be read, one made of the file's name.
 
-        UsageError when the file begins with a good block and anything else.
+        None while it may still be written (not `final`). Raises UsageError when the first good block is no opening.
         """
         if self._opened is None:
             with self._open() as file:
@@ -104,7 +104,7 @@ class SegmentFile:
                 yield list(found.blocks)
 
     def doubt(self) -> None:
-        """Rows of an unknown writer are missing."""
+        """Take note that rows of an unknown writer are missing."""
         self.broken = self.nameless = True
 
     @property

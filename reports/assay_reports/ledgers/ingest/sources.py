@@ -67,11 +67,11 @@ class Source:
 
     @property
     def dropped(self) -> int:
-        """Grows with all that could not be used."""
+        """Return how much could not be used so far: bytes of the file, and rows without a known owner or time."""
         return self.file.dropped + self.passed_over
 
     def notes(self) -> Iterator[str]:
-        """Sentences about what could not be used."""
+        """Yield sentences about what could not be used."""
         file, name = self.file, self.file.path.name
         yield from file.notes
         if not file.begun and not file.broken:

@@ -50,7 +50,7 @@ class CsvRows:
 
     @property
     def passed(self) -> int:
-        """Characters read so far."""
+        """Return the number of characters read so far."""
         return self._lines.passed
 
     def __iter__(self) -> Iterator[list[str] | BadRowError]:

@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 def log_files(folder: Path, pattern: str, where: str) -> list[Path]:
-    """UsageError when there are none."""
+    """Return the files in `folder` that match `pattern`, sorted. Raises UsageError when there are none."""
     try:
         found = sorted(path for path in folder.glob(pattern) if path.is_file())
     except (NotImplementedError, ValueError, OSError) as error:
@@ -66,7 +66,7 @@ def batches(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
 
 
 def has(path: Path, names: Collection[str], columns: Mapping[str, str]) -> None:
-    """UsageError when one of the columns is not there."""
+    """Raise UsageError when a column that the map names is not in the file."""
     if not names:
         raise UsageError(f"{path}: is empty; expected a first line with the names of its columns")
     for key, column in columns.items():
@@ -171,7 +171,7 @@ def text(value: Any, column: str) -> str:
 
 
 def unix_us(value: Any, column: str, unit: Unit) -> int:
-    """µs since 1970."""
+    """Return a time in µs since 1970, UTC. Raises BadRowError for a value that is no time in `unit`."""
     if isinstance(value, Moment):
         return value.unix_us
     try:
@@ -192,7 +192,11 @@ def unix_us(value: Any, column: str, unit: Unit) -> int:
 
 
 def message_id(value: Any, column: str) -> tuple[int, int, int]:
-    """ledger, entry, batch index of `ledger:entry`, `ledger:entry:partition` or `ledger:entry:partition:batch`."""
+    """Return ledger, entry and batch index of an id; -1 where it has none.
+
+    It reads `ledger:entry`, `ledger:entry:partition` and `ledger:entry:partition:batch`, and raises BadRowError for
+    others.
+    """
     if value is None or value == "":
         return -1, -1, -1
     try:

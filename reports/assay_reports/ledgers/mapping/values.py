@@ -34,5 +34,5 @@ def shown(value: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """No more of it than a sentence has room for."""
+    """Return as much of a text as a sentence has room for."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

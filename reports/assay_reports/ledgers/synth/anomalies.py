@@ -180,6 +180,6 @@ KINDS: Mapping[str, Kind] = {
 
 
 def places(world: World, kind: Kind) -> Iterator[tuple[int, int]]:
-    """Every message of the world that can hold it."""
+    """Yield (stream, round) of every message of a world that can have an anomaly of this kind."""
     streams = [s for s in range(world.streams) if kind.streams(s)]
     return ((s, q) for q in kind.rounds(world) if kind.fits(world, q) for s in streams)

@@ -138,7 +138,7 @@ def moves_count(world: World, s: int, q: int) -> None:
 
 
 def moves(world: World, edits: Edits, s: int, q: int) -> None:
-    """One message of a key goes to the other consumer, between two that do not."""
+    """Move message (s, q) to the key's other consumer, between two that stay at their own."""
     t, consumer = int(world.delivered_at(s, q)) + 1, int(world.consumer(_other(q)))
     there = {"consumer": consumer, "t": t, "pos": int(world.position_at(_other(q), t)), "gap": 1, "kgap": q + 1}
     _change(edits, DELIVERY.name, KEY_SHARED, s, q, **there)

@@ -70,7 +70,7 @@ FLOWS: Mapping[str, FlowKind] = {
 
 
 def tables(flow: Flow) -> Iterator[tuple[str, Columns]]:
-    """Its rows, table by table."""
+    """Yield (table, columns) of all rows of a flow."""
     seq: Any = np.arange(MESSAGES)
     sent = seq * (US_PER_S // RATE)
     got = sent + TO_CONSUMER_US

@@ -74,7 +74,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def parts(self) -> int:
-        """One a world, and one for all flows."""
+        """Return the number of parts of each table: one for each world, and one for all flows."""
         return self.worlds + bool(self.flows)
 
     @cached_property
@@ -90,13 +90,13 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         return asked.count or round((asked.rate or 0) * self.messages)
 
     def world(self, number: int) -> World:
-        """Without anomalies, whose places do not depend on them."""
+        """Return a world without its anomalies, whose places do not depend on them."""
         size = min(self.world_messages, self.messages - number * self.world_messages)
         return World(number, size, self.seed, self.mix)
 
     @cached_property
     def placed(self) -> Mapping[int, list[Anomaly]]:
-        """World -> its anomalies. UsageError when there is no room for them."""
+        """Return the anomalies of each world, by its number. Raises UsageError if there is no room for all of them."""
         found: dict[int, list[Anomaly]] = {}
         taken: set[Hashable] = set()
         for kind, asked in self.anomalies.items():

@@ -33,7 +33,7 @@ def moving_rounds(world: World) -> Iterable[int]:
 
 
 def keys_stay(world: World, q: int) -> bool:
-    """Whether one calm time holds the messages of the key before and behind."""
+    """Return whether the previous and the next message of the key are delivered within the same time without faults."""
     return calm(world, q - KEYS) == calm(world, q + KEYS + 1) != len(EPOCHS_US) + 1
 
 
@@ -60,7 +60,7 @@ def unbatched(s: int) -> bool:
 
 
 def in_peace(world: World, q: int) -> bool:
-    """Nothing is done to the run while the message comes again, and some time before; and the run goes on."""
+    """Return whether no fault acts during or shortly before a redelivery of the message, and the run lasts so long."""
     t = int(world.delivered_at(0, q))
     until = t + SETTLED_US + US_PER_S
     times = [*EPOCHS_US, (world.taken_over_at, world.taken_over_at)] if world.takes_over else EPOCHS_US

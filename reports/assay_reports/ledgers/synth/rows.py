@@ -72,12 +72,12 @@ class Block:
 
     @cached_property
     def kept(self) -> Any:
-        """Of all messages: those that are stored."""
+        """Return for each message of the block whether it is stored, as an array of bool."""
         return (self.special != Special.UNKNOWN_LOST) & (self.special != Special.FAILED)
 
     @cached_property
     def common(self) -> Columns:
-        """Columns that the tables share."""
+        """Return the columns that several tables share."""
         ledger, entry, batch = self.world.entries(self.s, self.q)
         return {
             "stream": self.world.stream(self.s),

@@ -95,12 +95,12 @@ class World:
 
     @property
     def later(self) -> int:
-        """Messages of the stream whose messages have a time."""
+        """Return the number of messages of the stream of delayed messages."""
         return self.messages // 17 if self.mix else 0
 
     @property
     def ranked(self) -> int:
-        """Messages of the other streams: those of rank below this, q * 16 + s."""
+        """Return the number of messages of the other streams: those whose rank q * 16 + s is below it."""
         return self.messages - self.later
 
     @property
@@ -113,7 +113,7 @@ class World:
 
     @property
     def takeover(self) -> int:
-        """The first round of the second consumer; long after the last one if no consumer takes over."""
+        """Return the first round of the second consumer; a round far behind the last one if no consumer takes over."""
         return (self.rounds // 2 // PERIOD * PERIOD if self.mix else 0) or 1 << 32
 
     @property
@@ -132,7 +132,7 @@ class World:
     # --- what is drawn for a message ---
 
     def noise(self, s: Any, q: Any) -> Any:
-        """64 bits that belong to the message (splitmix64 over stream, seq and seed)."""
+        """Return 64 bits that belong to the message: splitmix64 over stream, seq and seed."""
         z = (np.asarray(self.stream(s)).astype(np.uint64) << np.uint64(40)) ^ np.asarray(q).astype(np.uint64)
         z = z + np.uint64((self.seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) & 0xFFFF_FFFF_FFFF_FFFF)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -183,11 +183,11 @@ class World:
 
     @property
     def taken_over_at(self) -> int:
-        """When the first consumer has gone and the second one gets what it had left."""
+        """Return when, in µs, the first consumer has left and the second one gets what it had not acknowledged."""
         return int(self.delivered_at(STREAMS - 1, self.takeover - 1)) + 10
 
     def covered_at(self, q: Any) -> Any:
-        """When the cumulative acknowledgment of this round was called."""
+        """Return when, in µs, the cumulative acknowledgment that covers this round was called."""
         last = np.minimum(q // AGAIN_ROUNDS * AGAIN_ROUNDS + AGAIN_ROUNDS - 1, self.rounds - 1)
         at = self.delivered_at(STREAMS - 1, last) + 100
         left = (q >= self.takeover - AGAIN_ROUNDS) & (q < self.takeover)
@@ -196,7 +196,7 @@ class World:
     # --- places in the log ---
 
     def entries(self, s: Any, q: Any) -> tuple[Any, Any, Any]:
-        """ledger, entry, batch."""
+        """Return ledger, entry and batch index of messages; -1 is the batch index of an unbatched one."""
         at = q * (STREAMS // TOPICS) + s // TOPICS
         later, chunks = s == LATER_STREAM, s % TOPICS == CHUNK_TOPIC
         batched = (s % TOPICS < BATCHED_TOPICS) & (s < STREAMS)
@@ -215,19 +215,21 @@ class World:
         return np.where(s == LATER_STREAM, LATER_SHARED, np.where(q % 2 == 0, EVEN, ODD))
 
     def kgap(self, one: Any, q: Any) -> Any:
-        """Of ordinary first deliveries to consumer `one`, whose first round of this subscription is 0, but for the
-        second consumer's."""
+        """Return the column `kgap` of ordinary first deliveries to consumer `one`.
+
+        The first round of its subscription is 0, but for the second consumer.
+        """
         since = np.where(one == SECOND, self.takeover - AGAIN_ROUNDS, 0) if self.mix else 0
         return np.where(q % KEYS == KEYLESS, 1, np.where(q - KEYS < since, q + 1, KEYS))
 
     @cached_property
     def lacking(self) -> Any:
-        """Ranks of the messages that are never stored, sorted."""
+        """Return the ranks of the messages that are never stored, sorted."""
         return self._ranks(KEYLESS, (Special.UNKNOWN_LOST, Special.FAILED))
 
     @cached_property
     def refused(self) -> dict[int, Any]:
-        """Consumer of the Key_Shared subscription -> ranks of what it refuses, sorted."""
+        """Return by consumer of the Key_Shared subscription the ranks of the messages that it nacks, sorted."""
         return {EVEN: self._ranks(20, (Special.REFUSED,)), ODD: self._ranks(21, (Special.REFUSED,))}
 
     def _ranks(self, remainder: int, kinds: tuple[Special, ...]) -> Any:
@@ -242,20 +244,20 @@ class World:
 
     @cached_property
     def again_at(self) -> dict[int, Any]:
-        """Consumer -> when it gets what it refused, in the order of `refused`; the order of times is the same."""
+        """Return by consumer when, in µs, it gets each message of `refused` again; the times are sorted, too."""
         return {one: self._again_at(ranks) for one, ranks in self.refused.items()}
 
     def _again_at(self, ranks: Any) -> Any:
         return self.delivered_at(ranks % STREAMS, ranks // STREAMS) + 100 + COMES_AGAIN_US
 
     def position(self, one: Any, s: Any, q: Any) -> Any:
-        """`pos` of ordinary deliveries to consumer number `one`, a scalar, in the order of time."""
+        """Return `pos` of ordinary deliveries to consumer number `one`, a scalar, in the order of time."""
         place = self.place(one, s, q)
         place = place - np.searchsorted(self._missing(one), place, "left")
         return place + np.searchsorted(self._extra_times(one), self.delivered_at(s, q), "right") + self._head(one)
 
     def position_at(self, one: int, t: Any) -> Any:
-        """`pos` of a delivery that is not ordinary, at time t."""
+        """Return `pos` of a delivery at time t, in µs, that is not ordinary."""
         before = self._places_before(one, t)
         before -= np.searchsorted(self._missing(one), before, "left")
         return before + np.searchsorted(self._extra_times(one), t, "left") + self._head(one)
@@ -264,12 +266,14 @@ class World:
         return AGAIN_ROUNDS * STREAMS if self.mix and one == SECOND else 0
 
     def position_left(self, place: Any) -> Any:
-        """`pos` at the second consumer of the delivery `place` among those that the first one had left."""
+        """Return `pos` at the second consumer of delivery number `place` of those that the first one had left."""
         return place - np.searchsorted(self._missing(SECOND), place - self._head(SECOND), "left")
 
     def place(self, one: int, s: Any, q: Any) -> Any:
-        """Which ordinary delivery of the consumer this would be if none were missing. What the second consumer gets
-        again is before the first of them, and has negative places."""
+        """Return which ordinary delivery of the consumer this would be if none were missing, from 0.
+
+        What the second consumer gets again is before the first of them, and has negative places.
+        """
         if one in (LATER, LATER_SHARED):
             return q + 0
         if one in (EVEN, ODD):
