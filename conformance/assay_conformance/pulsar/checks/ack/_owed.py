@@ -30,8 +30,8 @@ def never_left(
     if timeline.is_ack_overdue(call.consumer, since_ns, end.t_ns):
         yield breach(
             code,
-            f"consumer {call.consumer.handle} was asked by {ms(since_ns)} to acknowledge {what} and closed at "
-            f"{ms(end.t_ns)} without {ack}",
+            f"consumer {call.consumer.handle} had been asked to acknowledge {what} before {ms(since_ns)}; expected "
+            f"{ack} before it closed; it closed at {ms(end.t_ns)} without one",
             *(call.invoke, end),
         )
 

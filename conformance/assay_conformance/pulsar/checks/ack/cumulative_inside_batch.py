@@ -153,9 +153,9 @@ def _leaves_in_time(timeline: Timeline, then: Frame, call: Call) -> Says:
     if timeline.bounds.is_overdue("ack-flush", called_ns, then.t_ns, due_ns=due_ns, what="an ACK"):
         yield breach(
             "entry-before-not-acked",
-            f"consumer {call.consumer.handle} was asked by {ms(called_ns)} to acknowledge up to message "
-            f"{call.message.message_id.batch_index} of batch {call.entry} and had sent no cumulative ACK of "
-            f"{_before(call.entry)}, the entry before, until {ms(then.t_ns)}",
+            f"consumer {call.consumer.handle} had been asked to acknowledge up to message "
+            f"{call.message.message_id.batch_index} of batch {call.entry} before {ms(called_ns)}; expected a "
+            f"cumulative ACK of {_before(call.entry)}, the entry before; there was none before {ms(then.t_ns)}",
             *(call.invoke, then),
         )
     elif then.command == "ACK":

@@ -8,8 +8,8 @@ def takes_what_is_there(timeline: Timeline, batch: Batch) -> Says:
     """batch-receive.takes-what-is-there: a batch receive that ends below its limits of messages and bytes returns every
     message that had arrived.
 
-    Missing may be what is redelivered, what came on a session that has ended, and what came just before the end; and
-    everything once the consumer is being closed.
+    It may lack messages that are redelivered, that arrived on a session that has ended, or that arrived just before its
+    end. Nothing is judged once the consumer is being closed.
     """
     if timeline.closing_before(batch.consumer, batch.end):
         return

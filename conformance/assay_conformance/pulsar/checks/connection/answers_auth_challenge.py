@@ -27,9 +27,9 @@ def _announces_none(timeline: Timeline) -> Says:
         if "auth_data" in connect.fields and not announces and closed is not None and closed.by is ClosedBy.BROKER:
             yield breach(
                 "not-announced",
-                f"connection {connect.conn} began with credentials at {ms(connect.t_ns)}, and its CONNECT does not say "
-                f"that the client refreshes them (supports_auth_refresh), as its agent does; the broker closed it at "
-                f"{ms(closed.t_ns)} in place of asking for new ones",
+                f"the CONNECT with credentials on connection {connect.conn} at {ms(connect.t_ns)} lacks the flag "
+                f"supports_auth_refresh; expected it, since the agent declares that its client refreshes credentials; "
+                f"the broker closed the connection at {ms(closed.t_ns)} instead of asking for new ones",
                 *(connect, closed),
             )
 

@@ -37,11 +37,12 @@ def asks_supplier_each_time(timeline: Timeline, connected: Connected) -> Says:
     data = _data_of(connect)
     if data not in tokens:
         came = "none" if not data else "others"
-        text = f"connection {connect.conn}: CONNECT at {ms(connect.t_ns)} carries {came} of the supplier's credentials"
+        text = f"connection {connect.conn}: expected the supplier's credentials in CONNECT at {ms(connect.t_ns)}; "
+        text += f"it carries {came}"
         yield breach("no-credentials" if not data else "other-credentials", text, connect)
     elif before is not None and _is_repeated(tokens, data, _data_of(before)):
-        text = f"connection {connect.conn}: CONNECT at {ms(connect.t_ns)} carries credentials that were carried before"
-        yield breach("old-credentials", f"{text}, and the supplier had further ones", before, connect)
+        text = f"connection {connect.conn}: CONNECT at {ms(connect.t_ns)} repeats credentials of an earlier CONNECT"
+        yield breach("old-credentials", f"{text}; expected the supplier's next ones", before, connect)
 
 
 def _is_repeated(tokens: list[str], data: str, before: str) -> bool:

@@ -14,7 +14,8 @@ _QUESTIONS: Final = ("LOOKUP", "PARTITIONED_METADATA")
 
 
 class _Opening(NamedTuple):
-    """One behind look-ups that had ended without an answer; `waiting` are those that may still have waited."""
+    """The end of an open call that was made after lookups had timed out. `ended`: the last of these; `waiting`: how
+    many other lookups may still have waited for an answer."""
 
     end: Completion
     ended: Request
@@ -47,8 +48,8 @@ def _is_unanswered(timeline: Timeline, request: Request, seq: int) -> bool:
 
 @check("connection.ended-lookup-frees-its-place", of=_openings)
 def ended_lookup_frees_its_place(timeline: Timeline, opening: _Opening) -> Says:
-    """connection.ended-lookup-frees-its-place: an opening is not refused for the number of look-ups while fewer of
-    them wait than may: those that timed out count no more."""
+    """connection.ended-lookup-frees-its-place: no open call is refused for the limit of concurrent lookups while fewer
+    lookups wait: those that timed out do not count."""
     end, ended, waiting, limit = opening
     call = timeline.call(end)
     yield Exercised(end)
@@ -56,8 +57,8 @@ def ended_lookup_frees_its_place(timeline: Timeline, opening: _Opening) -> Says:
         yield breach(
             "refused-with-room",
             f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, failed at {ms(end.t_ns)} with "
-            f"{end.text or end.error}, and asked for nothing; {waiting} of {limit} look-ups waited: expected the "
-            f"{ended.frame.command} of {ms(ended.frame.t_ns)}, which had timed out, to count no more",
+            f"{end.text or end.error} without a lookup, while {waiting} of at most {limit} lookups were waiting; "
+            f"expected the {ended.frame.command} of {ms(ended.frame.t_ns)}, which had timed out, not to count",
             *(ended.frame, call, end),
         )
 

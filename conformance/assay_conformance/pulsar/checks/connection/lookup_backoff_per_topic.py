@@ -66,10 +66,10 @@ def _over(timeline: Timeline, failed: Frame) -> Event | None:
 
 @check("connection.lookup-backoff-per-topic", of=_troubled)
 def lookup_backoff_per_topic(timeline: Timeline, troubled: _Troubled) -> Says:
-    """connection.lookup-backoff-per-topic: the first back-off of a topic's look-up is an initial one, however long the
-    back-off of another topic has grown.
+    """connection.lookup-backoff-per-topic: after the first failed lookup of a topic the client waits for its initial
+    back-off, however long the back-off of another topic has become.
 
-    Its expected length is taken from the client itself: up to twice the first one of the other topic.
+    How long that may be is taken from the client itself: up to twice the initial back-off of the other topic.
     """
     pause, grown, first = troubled
     due_ns = pause.failed.t_ns + 2 * first.lasted_ns
@@ -79,9 +79,9 @@ def lookup_backoff_per_topic(timeline: Timeline, troubled: _Troubled) -> Says:
         came = "none came" if pause.again is None else f"it came {(seen_ns - pause.failed.t_ns) // MS} ms later"
         yield breach(
             "waits-for-another",
-            f"the first look-up of topic {pause.topic} failed at {ms(pause.failed.t_ns)}; expected the next one after "
-            f"about {first.lasted_ns // MS} ms, as topic {first.topic} was looked up again at first; {came}; topic "
-            f"{grown.topic} had come to wait {grown.lasted_ns // MS} ms",
+            f"the first lookup of topic {pause.topic} failed at {ms(pause.failed.t_ns)}; expected the next one after "
+            f"about {first.lasted_ns // MS} ms, the first pause of topic {first.topic}; {came}; the pauses of topic "
+            f"{grown.topic} had grown to {grown.lasted_ns // MS} ms",
             grown.failed,
             pause.failed,
             *(() if pause.again is None else (pause.again,)),

@@ -19,9 +19,9 @@ Lost = tuple[Producer, Closed]
 
 
 def _lost(timeline: Timeline) -> Iterator[Lost]:
-    """Yield connections of open producers that ended, where the supplier fails for a time.
+    """Yield connections of open producers that ended, in Cases whose supplier fails for a time.
 
-    A producer that its broker had ended before, as its topic is terminated, is open no more.
+    A producer that its broker had ended before, as that of a terminated topic, is no longer open.
     """
     given = given_in_order(timeline)
     if not given or given[-1].data is None or all(one.data is not None for one in given):
@@ -38,8 +38,8 @@ def _lost(timeline: Timeline) -> Iterator[Lost]:
 
 @check("connection.reconnects-after-supplier-failure", of=_lost)
 def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
-    """connection.reconnects-after-supplier-failure: an open producer registers again when the supplier has failed in
-    between.
+    """connection.reconnects-after-supplier-failure: an open producer that loses its connection registers again although
+    the supplier of credentials fails in between.
     """
     line, ended = lost
     if line.closing_before(ended.seq) or timeline.has_begun_to_end(ended.seq):
@@ -59,12 +59,12 @@ def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
 
 
 def _is_held_up(timeline: Timeline, ended: Closed) -> bool:
-    """Return whether a fault touched a handshake behind it: how long its client waits for that, other clauses say."""
+    """Return whether a fault touched a later handshake: for how long a client waits then is another requirement's."""
     return any(one.seq > ended.seq and one.fate is not Fate.PASSED for one in timeline.events.frames(*_HANDSHAKE))
 
 
 def _since(line: Producer, ended: Closed) -> str:
-    since = f"{line}: its connection ended at {ms(ended.t_ns)}, and its supplier fails for a time only"
+    since = f"{line}: its connection ended at {ms(ended.t_ns)}; its supplier of credentials failed, then recovered"
     return f"{since}; expected it to register again"
 
 

@@ -27,8 +27,8 @@ def _goes_on_no_longer(timeline: Timeline, opening: Opening) -> Says:
         ):
             yield breach(
                 "went-on",
-                f"{opening.invoke.verb} of handle {opening.invoke.handle} registered first at {ms(begun.t_ns)} and was "
-                f"set back; expected no attempt after {ms(until_ns)}, its operation time-out; it registered again at "
+                f"{opening.invoke.verb} of handle {opening.invoke.handle} first tried to register at {ms(begun.t_ns)}, "
+                f"in vain; expected no attempt after {ms(until_ns)}, its operation time-out; it tried again at "
                 f"{ms(asked.frame.t_ns)}",
                 *(begun, asked.frame),
             )

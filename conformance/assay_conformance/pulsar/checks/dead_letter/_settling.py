@@ -1,11 +1,11 @@
-"""What becomes of an original: acknowledged with its letter's receipt and not before, redelivered without one.
+"""What becomes of an original: acknowledged once its letter has a receipt and not before, redelivered without one.
 
-A message that is to become a letter waits for its client at three places: for the letter to be sent, for it to be sent
-again or given up where that failed, and for the acknowledgment once there is a receipt. Each is bounded. What the
-broker takes its time for, the opening of a producer and the receipt, is not.
+A message that is to become a letter waits for its client three times: until the letter is sent, until it is sent again
+or given up if that failed, and until the original is acknowledged after the receipt. Each wait is bounded. Waiting for
+the broker, to open the producer and for the receipt, is not.
 
-Judged are messages that came alone in their entry, or as a copy of one that did, and that the application did not
-acknowledge itself. Of a member of a batch a letter names the entry only, as do the letters of all the others.
+Judged are messages that were alone in their entry, or are copies of such a message, and that the application did not
+acknowledge itself. The letter of a message of a batch names only the entry, as do the letters of all others in it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
 
 
 def _has_acted(timeline: Timeline, ended: Ended) -> Says:
-    """Judge whether the consumer has acted.
+    """Judge whether the client acted in time.
 
-    One that is not admitted settles nothing; what its letter failed before it was admitted is sent again unasked.
+    A consumer that is not admitted settles nothing. If the letter failed before the consumer was admitted, the broker
+    sends the message again without a request.
     """
     errand, _, session, end, _ = ended
     ready = None if session is None else session.admitted
@@ -54,9 +55,10 @@ def _has_acted(timeline: Timeline, ended: Ended) -> Says:
     if errand.receipt is not None:
         code, what = "not-acked", "its copy had a receipt, and it was not acknowledged"
     elif errand.failure is not None:
-        code, what = "not-redelivered", "its copy could not be sent, and it was neither sent again nor asked for"
+        code = "not-redelivered"
+        what = "its copy could not be sent, and the client neither sent it again nor requested redelivery"
     else:
-        code, what = "not-posted", "no copy of it was sent, and it was not asked for again"
+        code, what = "not-posted", "no copy of it was sent, and its redelivery was not requested"
     yield breach(
         code,
         f"consumer {errand.consumer.handle}: {errand.source} had to be sent to its letter topic from "

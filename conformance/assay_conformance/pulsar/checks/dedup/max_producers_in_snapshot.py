@@ -85,8 +85,8 @@ def _is_stored(answer: Frame) -> bool:
 def max_producers_in_snapshot(timeline: Timeline, registered: _Registered) -> Says:
     """dedup.max-producers-in-snapshot: how many producer names a broker keeps in a topic's deduplication snapshot.
 
-    Judged by the last sequence ids that names get at their first registration after their topic was loaded again. Only
-    names that sent nothing for two snapshot intervals before the load.
+    Judged by the last sequence ids that names get at their first registration after the topic was loaded again, and
+    only of names that sent nothing for two snapshot intervals before that.
     """
     ((topic, name), id, event), known, receipts = registered
     settings = timeline.topology.settings
@@ -94,9 +94,9 @@ def max_producers_in_snapshot(timeline: Timeline, registered: _Registered) -> Sa
     if id != NO_SEQUENCE_ID and len(known) == settings.dedup_max_producers + 1:
         yield breach(
             "too-many-names",
-            f"the snapshot of topic {topic} may hold {settings.dedup_max_producers} producer names; expected no last "
-            f"id for others after the topic was loaded again; the broker knew those of {len(known)} names that had "
-            f"sent nothing for the last {2 * settings.dedup_snapshot_entries} entries before, {name} at "
+            f"the deduplication snapshot of topic {topic} may hold {settings.dedup_max_producers} producer names; "
+            f"expected a broker that loads the topic to know the last sequence ids of no more names, but for those of "
+            f"its last {2 * settings.dedup_snapshot_entries} entries; it knew {len(known)} others, {name} at "
             f"{ms(event.t_ns)} among them",
             *(*receipts, *known),
         )

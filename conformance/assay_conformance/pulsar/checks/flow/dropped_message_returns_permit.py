@@ -31,7 +31,7 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
             "permits-lost",
             f"{balance.charged} messages came to consumer {account.handle} by {ms(came.t_ns)}; its application "
             f"received {taken}, and its queue was empty at {ms(receive.t_ns)}: {dropped} were dropped; expected their "
-            f"permits to be granted again; {balance.outstanding} permits of a queue of {account.queue} were "
-            "outstanding",
+            f"permits to be granted again; only {balance.outstanding} permits were open, with a queue of "
+            f"{account.queue}",
             *(account.grants[0].frame, came, receive),
         )

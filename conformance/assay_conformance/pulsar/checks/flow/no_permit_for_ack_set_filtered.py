@@ -18,7 +18,7 @@ def no_permit_for_ack_set_filtered(_timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "permits-for-filtered",
             f"consumer {account.handle} granted {grant.permits} permits at {ms(grant.frame.t_ns)}; "
-            f"{balance.outstanding} are outstanding then; expected at most {account.queue}, its queue size, and no "
+            f"{balance.outstanding} are open then; expected at most {account.queue}, its queue size, and no "
             f"permits for the {balance.filtered} messages that ack_sets had filtered out: the broker charged nothing "
             "for them",
             *(balance.last_filtered, grant.frame),

@@ -19,13 +19,13 @@ from assay_conformance.pulsar.timeline import (
 )
 
 _BESIDES: Final = 16
-"""Of a small queue: Go hands ten messages to a channel of the application, whatever the size of its queue."""
+"""Messages beside a small queue: Go puts ten messages into the application's channel, whatever its queue size."""
 
 
 class _Granted(NamedTuple):
-    """A FLOW behind the first of its session. `came`: messages that had come by then, of those that the application was
-    given from there; `most`: how many of them may still lie in the client; `due`: the first that may not, as the
-    application got it; None where all of them may."""
+    """A later FLOW of a session. `came`: how many of the session's messages had arrived by then, counting only those
+    that the application received sooner or later; `most`: how many of these may still wait in the client; `due`: the
+    delivery of the first one beyond that, None where there is none."""
 
     grant: Grant
     came: int
@@ -59,10 +59,10 @@ def _given_ns(message: Received) -> int:
 
 @check("flow.permits-follow-deliveries", of=_granted)
 def permits_follow_deliveries(timeline: Timeline, granted: _Granted) -> Says:
-    """flow.permits-follow-deliveries: a consumer grants permits again for what its application was given, so that the
-    permits that are open and what lies in the client never exceed its receiver queue, and another one behind it.
+    """flow.permits-follow-deliveries: a consumer grants permits again for messages that its application received, so
+    that open permits and messages waiting in the client never exceed its receiver queue and a second one behind it.
 
-    Of what came only that is counted which the application was given later: the client drops none of it.
+    Only messages that the application received sooner or later are counted: the client drops none of those.
     """
     grant, came, most, due = granted
     flow, account = grant.frame, grant.account
@@ -71,9 +71,9 @@ def permits_follow_deliveries(timeline: Timeline, granted: _Granted) -> Says:
         return
     yield breach(
         "ahead-of-application",
-        f"consumer {account.handle} granted {grant.permits} permits at {ms(flow.t_ns)}, when {came} messages had come "
-        f"that its application was given and {grant.balance.outstanding} permits were open; expected at most "
-        f"{max(0, most)} of them to lie in the client, whose queue is {account.queue}; the application was given "
-        f"number {came - most} at {ms(_given_ns(due))}",
+        f"consumer {account.handle} with a receiver queue of {account.queue} granted {grant.permits} permits at "
+        f"{ms(flow.t_ns)}, which made {grant.balance.outstanding} open permits; expected at most {max(0, most)} "
+        f"messages to wait in the client then; more did: of {came} messages that had arrived, the application received "
+        f"number {came - most} only at {ms(_given_ns(due))}",
         *(account.grants[0].frame, flow, due),
     )

@@ -19,7 +19,7 @@ def permits_within_queue(_timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "more-than-the-queue",
             f"consumer {account.handle} had granted {balance.granted} permits by {ms(grant.frame.t_ns)} and "
-            f"{balance.charged} messages had come for them; {balance.outstanding} are outstanding; expected at most "
+            f"{balance.charged} messages had used some up; {balance.outstanding} are open then; expected at most "
             f"{account.queue}, its queue size",
             *(first.frame, grant.frame),
         )

@@ -64,8 +64,8 @@ def _live(timeline: Timeline, consumer: Consumer, end: Completion) -> Iterator[P
 
 @check("flow.waiting-receive-has-permits", of=_waited)
 def waiting_receive_has_permits(timeline: Timeline, waited: _Waited) -> Says:
-    """flow.waiting-receive-has-permits: while a receive waits for what no message in the client can serve, its broker
-    may send one."""
+    """flow.waiting-receive-has-permits: while a receive waits and no message is left for it in the client, the consumer
+    has open permits on each of its topics."""
     consumer, account, end, _ = waited
     balance = account.at(end)
     if balance.outstanding > 0:
@@ -75,9 +75,9 @@ def waiting_receive_has_permits(timeline: Timeline, waited: _Waited) -> Says:
     if is_known and timeline.bounds.is_overdue("answer", waited.since_ns, end.t_ns, what="permits"):
         yield breach(
             "waits-without-permits",
-            f"consumer {consumer.handle} had a receive waiting until {ms(end.t_ns)}, and nothing that had come was "
-            f"left for it; expected permits for topic {account.session.topic}; of {balance.granted} that it granted "
-            f"there, {balance.charged} were used by {ms(waited.since_ns)}",
+            f"consumer {consumer.handle} had a receive waiting until {ms(end.t_ns)}, with no arrived message left for "
+            f"it; expected open permits for topic {account.session.topic}; it had granted {balance.granted} there, and "
+            f"{balance.charged} messages had used them up by {ms(waited.since_ns)}",
             *([] if account.session.admitted is None else [account.session.admitted]),
             end,
         )

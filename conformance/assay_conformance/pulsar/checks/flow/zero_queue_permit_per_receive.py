@@ -65,7 +65,7 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "more-than-one",
             f"consumer {account.handle} has a receiver queue of 0 and granted {grant.permits} permits at "
-            f"{ms(flow.t_ns)}; {balance.outstanding} are outstanding then; expected one",
+            f"{ms(flow.t_ns)}, which made {balance.outstanding} open permits; expected one",
             *(account.session.request, flow),
         )
     elif account.consumer is not None and listens(account.consumer):
@@ -74,8 +74,8 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
         yield breach(
             "unasked",
             f"consumer {account.handle} has a receiver queue of 0 and granted permit number {balance.granted} of this "
-            f"connection at {ms(flow.t_ns)}; expected one per message that the application calls receive for: {asked} "
-            f"in all, of which it had received {got} before this connection",
+            f"connection at {ms(flow.t_ns)}; expected one permit for each message that the application had asked for: "
+            f"{asked} in all, {got} of them received before this connection",
             *(account.session.request, flow),
         )
     else:
@@ -83,7 +83,7 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
 
 
 def _excess(timeline: Timeline, grant: Grant, beyond: int) -> int:
-    """Return what of the permits beyond the request no message accounts for that the application did not get."""
+    """Return how many permits beyond the requests are left when those for lost or dropped messages are taken off."""
     return 0 if beyond <= 0 else beyond - _lost(timeline, grant) - _dropped(timeline, grant)
 
 

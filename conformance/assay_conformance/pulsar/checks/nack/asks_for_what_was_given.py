@@ -21,8 +21,8 @@ from assay_conformance.pulsar.timeline import (
 
 
 class _Named(NamedTuple):
-    """An entry that a request for redelivery names, how it had come on the same session, and what the application was
-    given of it first, whenever that was."""
+    """An entry that a request for redelivery names. `copy`: how it had last arrived on the same session; `first`: the
+    first message of it that the application received, before or after the request."""
 
     consumer: Consumer
     request: Frame
@@ -32,9 +32,9 @@ class _Named(NamedTuple):
 
 
 def _named(timeline: Timeline) -> Iterator[_Named]:
-    """Yield the entries named by consumers that settle nothing by letters: those may ask for what no application saw.
+    """Yield the entries that consumers without a dead letter policy name: others may request what no application saw.
 
-    What the application is given at some time can be read, so that the client had no reason to drop it.
+    A message that the application receives sooner or later can be decoded, so the client had no reason to drop it.
     """
     for request in timeline.events.frames(REDELIVER):
         session = timeline.consumer_sessions.of(request) if request.ids and from_client(request) else None
@@ -52,10 +52,11 @@ def _named(timeline: Timeline) -> Iterator[_Named]:
 
 @check("nack.asks-for-what-was-given", of=_named)
 def asks_for_what_was_given(_timeline: Timeline, named: _Named) -> Says:
-    """nack.asks-for-what-was-given: a request for redelivery that names entries names those of which the application
-    was given a message.
+    """nack.asks-for-what-was-given: a request for redelivery names only entries of which the application had received
+    a message.
 
-    One that it was given first by a later copy, as its redelivery count says, it was not given by then.
+    If the first message that it received has a greater redelivery count than the copy that had arrived by then, it
+    came with a later copy: the application had not received it when the request left.
     """
     consumer, request, entry, copy, first = named
     if first.seq < request.seq or (first.redelivery_count or 0) <= (copy.frame.redelivery_count or 0):
@@ -63,8 +64,9 @@ def asks_for_what_was_given(_timeline: Timeline, named: _Named) -> Says:
         return
     yield breach(
         "asks-for-unseen",
-        f"consumer {consumer.handle} asked for entry {entry.ledger}:{entry.entry} again at {ms(request.t_ns)}, which "
-        f"had come at {ms(copy.frame.t_ns)}; expected no request for what its application had not been given; that got "
-        f"it for the first time at {ms(first.t_ns)}, as redelivered {first.redelivery_count} times",
+        f"consumer {consumer.handle} requested redelivery of entry {entry.ledger}:{entry.entry} at {ms(request.t_ns)}, "
+        f"which had arrived at {ms(copy.frame.t_ns)}; expected no request for a message that its application had not "
+        f"received; it received it for the first time at {ms(first.t_ns)}, with redelivery count "
+        f"{first.redelivery_count}",
         *(copy.frame, request, first),
     )

@@ -59,7 +59,7 @@ def later_nacks_do_not_postpone(timeline: Timeline, waited: _Waited) -> Says:
     yield breach(
         "postponed",
         f"the application nacked {call.entry} on consumer {call.consumer.handle} at {ms(call.called_ns)}, and "
-        f"{len(others)} others after it; expected a request for its redelivery within "
+        f"{len(others)} other messages after it; expected a request for its redelivery within "
         f"{elapsed(due_ns, call.called_ns)} of its nack; there was none by {ms(event.t_ns)}",
         *(call.invoke, event),
     )

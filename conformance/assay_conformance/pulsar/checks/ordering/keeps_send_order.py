@@ -36,9 +36,9 @@ def _is_stored_in_order(timeline: Timeline, holding: Holding) -> Says:
 
 
 def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
-    """Return the standing of a send.
+    """Return the standing of a send: only an unbatched or batched send that succeeded is certain to be stored.
 
-    Loss with deduplication or a publish rate, and of chunks, is judged by the requirements about these.
+    Other requirements judge the loss of chunks, and losses with deduplication or a publish rate.
     """
     topic = holding.topic
     if send.outcome is not _OK or topic.deduplication or topic.publish_rate != _UNLIMITED:

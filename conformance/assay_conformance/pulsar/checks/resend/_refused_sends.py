@@ -91,11 +91,11 @@ def is_sent_again(timeline: Timeline, refused: RefusedSend) -> Says:
         if end.error not in OWN_ENDS and not _is_shut_out(timeline, refused, end):
             yield _breach("failed", refused, f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})", end)
         elif again is None and (passed := _passed_over(timeline, refused, end)) is not None:
-            yield _breach("left-out", refused, f"a later one left in its place at {ms(passed.t_ns)}", passed, end)
+            yield _breach("left-out", refused, f"a later send left at {ms(passed.t_ns)} without it", passed, end)
     elif again is not None:
         yield Exercised(again)
     elif end is None and _just_goes_on(timeline, refused):
-        yield _breach("not-sent-again", refused, "nothing came of it")
+        yield _breach("not-sent-again", refused, "it was not")
 
 
 def _just_goes_on(timeline: Timeline, refused: RefusedSend) -> bool:
@@ -106,9 +106,9 @@ def _just_goes_on(timeline: Timeline, refused: RefusedSend) -> bool:
 
 
 def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
-    """Return whether it is lost with its connection.
+    """Return whether the send is lost with its connection.
 
-    Clients that do not send again what a lost connection left owe the answer to the error on whole ones alone.
+    A client that does not resend after a lost connection owes a reaction to the error only while the connection lasts.
     """
     lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
     return not timeline.can(RESENDS) and any(refused.error.seq < one.seq < end.seq for one in lost)

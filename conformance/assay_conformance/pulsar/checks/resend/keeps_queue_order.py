@@ -18,7 +18,7 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
         yield breach(
             "out-of-order",
             f"{unit.line}: {unit} was sent again on connection {session.conn} at {ms(again.t_ns)}, after {furthest} at "
-            f"{ms(its_send.t_ns)}, which stands behind it in the queue",
+            f"{ms(its_send.t_ns)}, which is after it in the queue",
             *(unit.first, its_send, again),
         )
     ends = [send.completion for send in timeline.sends(unit)]
@@ -26,7 +26,7 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
     if acknowledged and len(acknowledged) == len(ends):
         yield breach(
             "sent-after-receipt",
-            f"{unit.line}: {unit} was acknowledged at {ms(acknowledged[0].t_ns)} and sent again on connection "
+            f"{unit.line}: {unit} had completed at {ms(acknowledged[0].t_ns)} and was sent again on connection "
             f"{session.conn} at {ms(again.t_ns)}, where the producer was admitted at {ms(ready.t_ns)}",
             *(acknowledged[0], ready, again),
         )

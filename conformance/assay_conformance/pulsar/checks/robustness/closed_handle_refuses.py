@@ -53,8 +53,8 @@ def _names_something(timeline: Timeline, end: Completion) -> bool:
 
 @check("robustness.closed-handle-refuses", of=_late)
 def closed_handle_refuses(timeline: Timeline, late: _Late) -> Says:
-    """robustness.closed-handle-refuses: a call on what has been closed fails, or asks a broker, as the Rust client
-    does; it does not report success with nothing behind it."""
+    """robustness.closed-handle-refuses: a call on what has been closed fails, or is sent to a broker, as by the Rust
+    client; it does not report success without having sent anything."""
     close, end = late
     yield Exercised(end)
     call, command = timeline.call(end), _COMMANDS[end.verb]
@@ -64,8 +64,8 @@ def closed_handle_refuses(timeline: Timeline, late: _Late) -> Says:
         yield breach(
             "succeeded-on-closed",
             f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, succeeded at {ms(end.t_ns)} although the "
-            f"close of handle {close.handle} had ended at {ms(close.t_ns)}; expected it to fail, or to ask a broker by "
-            f"{command}; it did not",
+            f"close of handle {close.handle} had ended at {ms(close.t_ns)}; expected it to fail, or to send {command}; "
+            "it did neither",
             *(close, call, end),
         )
 

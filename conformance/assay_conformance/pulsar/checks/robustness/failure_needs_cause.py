@@ -35,8 +35,8 @@ def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
     """robustness.failure-needs-cause: a call fails over an error, a loss, an answer that does not come, or a limit of
     its own, and over nothing else.
 
-    What a limit of its own may be is a table (`pulsar/outcomes/verbs.py`). Whatever may have been in the way counts,
-    also where it is not known to have been.
+    Which limits a call may meet is a table (`pulsar/outcomes/verbs.py`). Every obstacle that the call may have met
+    counts as a cause, whether or not it is known that it did.
     """
     if end.outcome is Outcome.OK:
         yield Exercised(end)
@@ -51,7 +51,7 @@ def failure_needs_cause(timeline: Timeline, end: Completion) -> Says:
     yield breach(
         "failed-without-cause",
         f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, failed at {ms(end.t_ns)} with {end.error} "
-        f"({end.text or 'no text'}); expected success: every request was answered well, and nothing was lost",
+        f"({end.text or 'no text'}); expected success: no request was answered by an error, and nothing was lost",
         *(call, end),
     )
 

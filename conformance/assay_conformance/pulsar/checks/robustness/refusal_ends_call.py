@@ -76,7 +76,7 @@ def _ends(timeline: Timeline, refused: _Refused) -> Says:
     found = between([one.frame for one in timeline.requests(request.command)], answer, until)
     again = next((one for one in found if _is_of_same(timeline, one, request)), None)
     if again is not None:
-        yield _wrong("kept-trying", refused, f"it asked again at {ms(again.t_ns)}", again)
+        yield _wrong("kept-trying", refused, f"it sent another at {ms(again.t_ns)}", again)
     if timeline.bounds.is_missing("answer", answer.t_ns, until.t_ns):
         yield _wrong("kept-waiting", refused, f"it had not ended by {ms(until.t_ns)}", until)
 
@@ -92,6 +92,6 @@ def _wrong(code: str, refused: _Refused, what: str, event: Event) -> Breach:
     return breach(
         code,
         f"{call.verb} of handle {call.handle}: its {request.command} was answered {answer.fields.get('error')} at "
-        f"{ms(answer.t_ns)}; expected it to fail with that, and to ask no more; {what}",
+        f"{ms(answer.t_ns)}; expected it to fail with that, and to send no further request; {what}",
         *(request, answer, event),
     )

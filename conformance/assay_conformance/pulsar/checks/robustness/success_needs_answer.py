@@ -48,7 +48,7 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     call = timeline.call(end)
     what = f"{end.verb} of handle {end.handle}, called at {ms(call.t_ns)}, succeeded at {ms(end.t_ns)}"
     if not bad:
-        yield breach("never-asked", f"{what}; expected it to ask a broker for that; it did not", call, end)
+        yield breach("never-asked", f"{what}; expected it to send a request for that; it sent none", call, end)
         return
     one = bad[0]
     answer = one.answer
@@ -56,7 +56,8 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     where = f" for {one.what}" if one.what else ""
     yield breach(
         "without-answer" if answer is None else "against-error",
-        f"{what}; expected a good answer to its {one.frame.command}{where} of {ms(one.frame.t_ns)} before that; {came}",
+        f"{what}; expected an answer without an error before that to its {one.frame.command}{where} of "
+        f"{ms(one.frame.t_ns)}; {came}",
         *(one.frame, answer, end),
     )
 

@@ -17,6 +17,7 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
+    TOLERANCES,
     Exercised,
     Says,
     Timeline,
@@ -33,7 +34,7 @@ from assay_conformance.pulsar.timeline import (
 
 _OPENS: Final = ("open_producer", "open_consumer")
 _FORGES: Final = frozenset({"corrupt", "duplicate", "inject", "reorder", "rewrite", "truncate"})
-"""Faults after which a connection is in trouble itself: what a client owes then, other clauses say."""
+"""Faults after which the connection itself is in trouble: other requirements say what a client owes then."""
 
 
 class _Beside(NamedTuple):
@@ -44,7 +45,7 @@ class _Beside(NamedTuple):
 
 
 class _Failed(NamedTuple):
-    """A call that opens one handle and failed when the client had ended the connection that it was asked for on."""
+    """An open call that failed after the client had closed the connection on which it waited for an answer."""
 
     end: Completion
     left: Closed
@@ -55,8 +56,8 @@ class _Failed(NamedTuple):
 def trouble_delays_no_other(timeline: Timeline) -> Says:
     """robustness.trouble-delays-no-other: while a producer or consumer is in trouble, others go on as if alone.
 
-    What a client may be late with for reasons of its own, or of its broker, is no turn (`timeline.turns`). Of a handle
-    that had an obstacle of its own nothing is said: there other clauses hold.
+    Where client or broker may be late for reasons of their own there is no turn (`timeline.turns`). A handle that met
+    an obstacle itself is not judged: other requirements say what it owes.
     """
     if len(timeline.openings) + sum(1 for _ in timeline.consumers) < 2:
         return
@@ -83,8 +84,9 @@ def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
     elif _is_well(timeline, turn) and timeline.bounds.is_overdue("answer", turn.due_ns, turn.came_ns, what="a turn"):
         yield breach(
             "held-up",
-            f"handle {turn.handle}: {turn.what} from {ms(turn.due_ns)} on; expected that within an answer's time, "
-            f"whatever other handles do; it did at {ms(turn.came_ns)}, while {trouble}",
+            f"handle {turn.handle}: {turn.what} from {ms(turn.due_ns)} on; expected that within "
+            f"{TOLERANCES['answer'].slack_ms} ms, whatever happens to other handles; it took until "
+            f"{ms(turn.came_ns)}, while {trouble}",
             *(turn.due, turn.came, trouble.event),
         )
 
@@ -145,8 +147,8 @@ def _is_opened(timeline: Timeline, failed: _Failed) -> Says:
     if timeline.bounds.is_before("reconnect", due_ns, end.t_ns):
         yield breach(
             "failed-with-another",
-            f"{end.verb} of handle {end.handle} waited on connection {left.conn}, which the client ended at "
-            f"{ms(left.t_ns)} while {trouble}; expected it to be asked for again within its time; it failed at "
-            f"{ms(end.t_ns)} with {end.error}",
+            f"{end.verb} of handle {end.handle} waited for an answer on connection {left.conn}, which the client "
+            f"closed at {ms(left.t_ns)} while {trouble}; expected it to be retried until its time-out; it failed "
+            f"at {ms(end.t_ns)} with {end.error}",
             *(call, left, end, trouble.event),
         )

@@ -45,8 +45,8 @@ def own_values_are_read(timeline: Timeline, end: Completion) -> Says:
     if end.outcome not in (Outcome.OK, Outcome.UNSUPPORTED):
         yield breach(
             "not-read",
-            f"consumer {end.handle}: expected the values of deliveries {', '.join(map(str, ordinals))} to be read, "
-            f"which were written with its own schema; that failed at {ms(end.t_ns)}: {end.text or end.error}",
+            f"consumer {end.handle}: expected the values of deliveries {', '.join(map(str, ordinals))} to be decoded, "
+            f"since they were written with its own schema; decoding failed at {ms(end.t_ns)}: {end.text or end.error}",
             *(one for one in handed if one is not None),
             end,
         )

@@ -1,4 +1,4 @@
-"""Seeks that never ended: what was to come of them never came, and is the client's to answer for."""
+"""Seeks that never ended. Where what follows a seek is judged and the seek never ends, that is the client's failure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from assay_conformance.pulsar.timeline import Says, Timeline, breach
 
 
 def never_ends(timeline: Timeline) -> Says:
-    """Say of a Case made for a requirement about seeks that the first of them never ended.
+    """Yield a breach for the first seek that never ended, in a Case made for a requirement about seeks.
 
-    One that the machine may have kept from ending is none.
+    A seek that the machine may have kept from ending does not count.
     """
     for one in timeline.events.of(Overdue):
         if one.verb == "seek" and timeline.end_of(one.op) is None and timeline.bounds.load.left_time_for(one):
             yield breach(
                 "never-ended",
-                f"seek (operation {one.op}) had not ended {one.deadline_ms} ms after it was called, nor when the Case "
-                "ended; nothing came of it",
+                f"seek (operation {one.op}) was expected to end within {one.deadline_ms} ms of its call; it had not "
+                "ended when the Case did",
                 one,
             )
             return

@@ -51,8 +51,9 @@ def one_at_a_time(timeline: Timeline, second: _Second) -> Says:
         return
     yield breach(
         "taken-beside-another",
-        f"consumer {end.handle} was to seek at {ms(first.t_ns)}, and to seek elsewhere before that had ended; expected "
-        f"the second call to fail, or its SEEK to wait for the first one's answer; it succeeded at {ms(end.t_ns)}",
+        f"a seek of consumer {end.handle} was called at {ms(first.t_ns)}, and a second one before it had ended; "
+        f"expected the second to fail, or its SEEK to wait for the first one's answer; it did not wait, and succeeded "
+        f"at {ms(end.t_ns)}",
         *(first, end),
     )
 

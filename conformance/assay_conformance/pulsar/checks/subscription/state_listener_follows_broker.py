@@ -56,11 +56,11 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
     for number, note in enumerate(notes):
         told = next((one for one in changes[number : number + 1] if one.seq < note.seq), None)
         if told is None or _is_active(told) is not _is_active(note):
-            said = "nothing of it" if told is None else f"active={_is_active(told)} at {ms(told.t_ns)}"
+            state = "there was none" if told is None else f"active={_is_active(told)}, of {ms(told.t_ns)}"
             yield breach(
                 "reported-otherwise",
-                f"{whose} was called with active={_is_active(note)} at {ms(note.t_ns)}; expected what "
-                f"{_CHANGE} says; it had said {said}",
+                f"{whose} was called with active={_is_active(note)} at {ms(note.t_ns)}; expected the state of the next "
+                f"{_CHANGE}: {state}",
                 *([] if told is None else [told]),
                 note,
             )

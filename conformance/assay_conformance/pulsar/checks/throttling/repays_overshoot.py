@@ -9,14 +9,14 @@ from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline
 
 @check("throttling.repays-overshoot", of=plain_limiters, where=throttles_all)
 def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
-    """throttling.repays-overshoot: after a read that took more than its tokens, nothing is sent until later periods
-    have paid for it.
+    """throttling.repays-overshoot: after a read that took more messages than there were tokens, nothing is sent until
+    the tokens of later periods have covered the excess.
 
-    A read is what is sent within a tenth of a period. When it begins, the tokens of an earlier read (at most the rate)
-    plus those added since then must exceed what was sent since that earlier read. A read may have got its tokens as
-    soon as the one before it was sent, since the broker takes its time; and tokens of almost a whole period before that
-    may have been added after it (AsyncTokenBucket adds all at once, once a period at most). Several subscriptions with
-    one limiter may read at the same time, and are not judged.
+    What is sent within a tenth of a period counts as one read. When a read begins, the tokens that an earlier read had
+    (at most the rate) plus those added since then must exceed what was sent since that earlier read began. In favour of
+    the broker, a read is taken to have got its tokens when the one before it was sent; and the tokens of almost one
+    more period may have been added late (AsyncTokenBucket adds tokens at most once a period). Several subscriptions
+    with one limiter may read at the same time, and are not judged.
     """
     rate = limiter.rate.messages
     if len(limiter.subscriptions) > 1 or limiter.redelivered or rate <= 0:
@@ -35,9 +35,9 @@ def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
                 check_measured(timeline, earlier, began)
                 yield breach(
                     "not-repaid",
-                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected at most "
-                    f"{allowed} between {ms(earlier.t_ns)} and {ms(began.t_ns)}; {since} were sent, and the next one "
-                    "at the end of that time",
+                    f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; expected no dispatch "
+                    f"at {ms(began.t_ns)}, since {since} messages had been sent since {ms(earlier.t_ns)}, and the rate "
+                    f"allowed {allowed}",
                     *(earlier, began),
                 )
                 return

@@ -200,8 +200,8 @@ def reconnects_to_assigned_broker(timeline: Timeline, back: _Return) -> Says:
         if timeline.bounds.is_missing("redirect", before.t_ns, after.t_ns, what="a registration"):
             yield breach(
                 "paused",
-                f"{closed}; it registered there at {ms(registered.t_ns)}; expected no delay of its own, and from "
-                f"{ms(before.t_ns)} to {ms(after.t_ns)} it sent nothing towards that",
+                f"{closed}; expected the client to register there without a pause; it did so at "
+                f"{ms(registered.t_ns)}, after it had sent nothing for that from {ms(before.t_ns)} to {ms(after.t_ns)}",
                 *(close, registered),
             )
             return
