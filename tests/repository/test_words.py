@@ -18,17 +18,13 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 STILL = frozenset(
     {
         "Crew",
-        "Errand",
         "Foresight",
-        "_burying",
         "_is_told_by_a_torn_chunk",
         "_kind_told",
         "_sent_anew",
         "_told_apart",
         "_told_of",
         "batching_key_based_order__id_told_before",
-        "buried",
-        "buries",
         "crews",
         "foresight",
         "harm",

@@ -1,6 +1,6 @@
 """Which broker has which topic.
 
-A topic belongs to broker 0 until it is moved. It is loaded at its broker by the first look-up that reaches this broker:
+A topic belongs to broker 0 until it is moved. It is loaded at its broker by the first lookup that reaches this broker:
 until then another broker redirects the client there, afterwards every broker names it.
 """
 
@@ -13,7 +13,7 @@ from assay_conformance.model.errors import UsageError
 
 
 class Directions(NamedTuple):
-    """Where a look-up leads: the broker to connect to, directly or through the proxy, or (`redirect`) to ask again."""
+    """Where a lookup leads: the broker to connect to, directly or through the proxy, or (`redirect`) to ask again."""
 
     url: str
     redirect: bool
@@ -52,7 +52,7 @@ class Placement:
         self._loaded.add(full)
 
     def move(self, full: str, broker: int) -> str:
-        """Give a topic to another broker; its url. It is loaded there by the next look-up or use."""
+        """Give a topic to another broker; its url. It is loaded there by the next lookup or use."""
         self.check(broker)
         self._owners[full] = broker
         self._loaded.discard(full)

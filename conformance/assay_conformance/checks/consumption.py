@@ -48,17 +48,16 @@ def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | Non
     return int(value) if isinstance(value, int | float) else None
 
 
-def buries(view: View, consumer: OpenedConsumer) -> bool:
-    """Return whether the client may settle a message by sending a letter.
+def moves_to_dead_letter(view: View, consumer: OpenedConsumer) -> bool:
+    """Return whether the client may move a message to a dead letter or retry letter topic.
 
-    It is a dead letter for what was refused often enough, or one to retry. Then the message is not asked for again, and
-    is acknowledged without an ack of the application.
+    Then its redelivery is not requested, and it is acknowledged without an ack of the application.
     """
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
 def is_dead_letter(view: View, consumer: OpenedConsumer, frame: Frame) -> bool:
-    """Return whether this MESSAGE was redelivered oftener than it may be, and is to be buried."""
+    """Return whether this MESSAGE was redelivered more often than allowed, and is to become a dead letter."""
     most = number_in_force(view, consumer, "max_redeliver_count")
     return bool(most and (frame.redelivery_count or 0) > most)
 

@@ -12,7 +12,7 @@ LEAVING = ("close", "crash", "exit")
 """Verbs after which a client may end its connections by itself."""
 
 LOOKUPS = ("LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
-"""Answers to look-ups."""
+"""Answers to lookups."""
 
 BUSY = frozenset({"ServiceNotReady", "TooManyRequests"})
 """Errors in them that say that this broker is not to be asked just now. Clients may end the connection over them: the

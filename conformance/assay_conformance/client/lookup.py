@@ -23,7 +23,7 @@ from assay_conformance.wire.service_urls import entrances, service_url, speaks_t
 
 MAX_REDIRECTS = 20
 _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
-_TOO_MANY = Refusal(Cause.TOO_MANY, "too many look-ups wait for their answers")
+_TOO_MANY = Refusal(Cause.TOO_MANY, "too many lookups wait for their answers")
 
 
 class Way(NamedTuple):

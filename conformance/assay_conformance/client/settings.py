@@ -80,7 +80,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class ClientSettings(_Settings, frozen=True):
     """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited.
     `listener_threads`: so many message handlers run at once.
-    `max_concurrent_lookups`: so many look-ups and requests for partitions wait for their answers on a connection.
+    `max_concurrent_lookups`: so many lookups and requests for partitions wait for their answers on a connection.
     `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
     one stays. None = no authentication.
     `interface` is taken and without effect: this client has one.

@@ -1,6 +1,6 @@
 """What each connection carries: producers, consumers, watchers, and requests without an answer.
 
-Clients share connections, or have some for one purpose: for a single look-up, or for each producer. One that a client
+Clients share connections, or have some for one purpose: for a single lookup, or for each producer. One that a client
 ends when it carries nothing disturbs no call, and says nothing of how the client bears with a lost connection.
 """
 

@@ -83,7 +83,7 @@ class CommandType(IntEnum):
     WATCH_TC_ASSIGNMENTS_CLOSE = 81
 
 
-# IntEnum's own look-up by value costs more than parsing a PING.
+# IntEnum's own lookup by value costs more than parsing a PING.
 TYPES: Final = {int(member): member for member in CommandType}
 # A command sits in the BaseCommand field whose number is its type.
 BODY_FIELDS: Final[dict[int, str]] = {

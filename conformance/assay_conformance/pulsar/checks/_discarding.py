@@ -25,17 +25,17 @@ class Discarding(NamedTuple):
     error_of: Callable[[Frame], str | None]
 
 
-def are_discarded(timeline: Timeline, clause: Discarding) -> Says:
+def judge_discarded(timeline: Timeline, clause: Discarding) -> Says:
     """Judge whether every such message is discarded, and nothing else is lost."""
     found = UnreadableMessages(timeline, clause.error_of)
-    yield from each(found.messages, _is_not_handed_over, clause)
-    yield from each(found.messages, _is_reported, clause)
-    yield from each(found.waited, _is_answered, timeline, clause)
+    yield from each(found.messages, _judge_not_handed_over, clause)
+    yield from each(found.messages, _judge_reported, clause)
+    yield from each(found.waited, _judge_answered, timeline, clause)
     yield from each(found.endings, _connection_goes_on, timeline, clause, found.frames)
     yield from each(found.endings, _permits_come_back, timeline, clause)
 
 
-def _is_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
+def _judge_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
     for received in message.taken:
         yield breach(
             f"{clause.state}-delivered",
@@ -45,7 +45,7 @@ def _is_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
         )
 
 
-def _is_reported(clause: Discarding, message: Unreadable) -> Says:
+def _judge_reported(clause: Discarding, message: Unreadable) -> Says:
     """Judge whether it is reported.
 
     What the application received is reported already, and it may acknowledge that.
@@ -66,7 +66,7 @@ def _is_reported(clause: Discarding, message: Unreadable) -> Says:
         )
 
 
-def _is_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
+def _judge_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
     (message, end), since_ns = waited, waited[0].frame.t_ns
     if message.answer is not None or not message.may_be_answered(end):
         return

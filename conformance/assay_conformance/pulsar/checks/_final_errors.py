@@ -46,11 +46,11 @@ class Final(NamedTuple):
     kinds: tuple[str, ...] = ("producer", "consumer")
 
 
-def is_final(timeline: Timeline, final: Final) -> Says:
+def judge_final(timeline: Timeline, final: Final) -> Says:
     """Judge whether a producer or consumer that was refused so tries no more, and nothing of it stays pending."""
     refusals = list(_refusals(timeline, final))
     yield from (Exercised(refusal.frame) for refusal in refusals)
-    yield from each(refusals, _is_heeded, timeline, final)
+    yield from each(refusals, _judge_heeded, timeline, final)
     last = [one for one in refusals if one.lasts and timeline.had_time_to_read(one.frame, timeline.ended)]
     yield from each(last, _ends_what_waits, timeline, final)
     yield from each((one for one in last if one.key[0] == "producer"), _fails_pending, timeline, final)
@@ -129,7 +129,7 @@ def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
     return answer if answer.command != "ERROR" or answer.t_ns - request.t_ns < half_ns else None
 
 
-def _is_heeded(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
+def _judge_heeded(timeline: Timeline, final: Final, refusal: _Refusal) -> Says:
     """Judge whether the refusal is heeded. A registration that left before the error was read is no breach."""
     for again in refusal.again:
         if again.t_ns > refusal.frame.t_ns + IN_FLIGHT_NS:

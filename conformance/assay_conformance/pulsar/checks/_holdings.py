@@ -15,7 +15,7 @@ def by_outcome(send: Send) -> Standing:
     return STANDING[send.outcome]
 
 
-def is_possible(
+def judge_possible(
     timeline: Timeline,
     holding: Holding,
     codes: Mapping[Kind, str],

@@ -186,7 +186,7 @@ class UnknownReceiptClosesConnection(Connection):
 
 
 class LookupNotRetried(Handler):
-    """Opening fails with the first look-up that does."""
+    """Opening fails with the first lookup that does."""
 
     breaks = "connection.retries-lookups"
     stands_for = "pulsar-client-cpp#396: a failure on the way to the broker is not retried at creation"
@@ -221,7 +221,7 @@ class IgnoresProxy(Lookup):
     """A broker behind a proxy is connected to without it."""
 
     breaks = "connection.proxy-to-broker-url"
-    stands_for = "a flag of the look-up that is not read"
+    stands_for = "a flag of the lookup that is not read"
 
     def _way(self, body: pb.CommandLookupTopicResponse) -> Way:
         return Way(self._url(body))
@@ -315,7 +315,7 @@ class LookupsShareBackoff(Lookup):
     """Questions about all topics wait ever longer together."""
 
     breaks = "connection.lookup-backoff-per-topic"
-    stands_for = "apache/pulsar-client-cpp#296: one Backoff object for all retryable look-ups"
+    stands_for = "apache/pulsar-client-cpp#296: one Backoff object for all retryable lookups"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -326,7 +326,7 @@ class LookupsShareBackoff(Lookup):
 
 
 class TimedOutLookupKeepsItsPlace(Lookup):
-    """A look-up that timed out counts among those that wait, for as long as its connection lasts."""
+    """A lookup that timed out counts among those that wait, for as long as its connection lasts."""
 
     breaks = "connection.ended-lookup-frees-its-place"
     stands_for = "a counter that goes down when an answer comes, and only then"

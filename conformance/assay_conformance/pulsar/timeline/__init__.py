@@ -41,7 +41,7 @@ from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, uncha
 from assay_conformance.pulsar.timeline.migrations import Migration, clusters
 from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
 from assay_conformance.pulsar.timeline.pauses import Pause
-from assay_conformance.pulsar.timeline.permits import Balance, Grant, PermitAccount, Supply, charged
+from assay_conformance.pulsar.timeline.permits import Balance, Grant, OpenPermits, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
     PASSING_ERRORS,
@@ -111,6 +111,7 @@ __all__ = [
     "Migration",
     "NotJudged",
     "Offer",
+    "OpenPermits",
     "Parting",
     "PartitionedProducer",
     "Pause",
@@ -129,7 +130,6 @@ __all__ = [
     "ServedProducer",
     "Setback",
     "Subscription",
-    "Supply",
     "Timeline",
     "TimelineCheck",
     "TooBusyError",

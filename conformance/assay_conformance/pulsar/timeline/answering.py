@@ -89,14 +89,14 @@ class Answering(Sending):
     def check_pairing(self, *handles: int | None) -> None:
         """Raise `UnknownError` where which receipt answers which SEND of these producers is not known."""
         if not self._tracker.lines.unpaired.isdisjoint(handles):
-            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+            raise UnknownError("ids were reused, or a fault tore the stream: it is unknown which SEND a receipt is for")
 
     def check_receipts(self, handle: int, at: Event) -> None:
         """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
         self.check_forged_answers(at, handle)
         since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
         if any(seq is not None and seq <= at.seq for seq in since):
-            raise UnknownError("ids were used twice, or a fault tore the stream: which SEND a receipt is for is open")
+            raise UnknownError("ids were reused, or a fault tore the stream: it is unknown which SEND a receipt is for")
 
     def check_forged_answers(self, at: Event, *handles: int | None) -> None:
         """Raise `UnknownError` where a fault had altered or made up an answer to a SEND of these producers by an
@@ -120,7 +120,7 @@ class Answering(Sending):
         """Raise `UnknownError` where a fault had torn the stream of a producer's SENDs by an event."""
         since = self._tracker.lines.torn_since.get(handle)
         if since is not None and since <= at.seq:
-            raise UnknownError("a fault tore the stream of SENDs: what the client holds of it is open")
+            raise UnknownError("a fault tore the stream of SENDs: it is unknown what the client still holds")
 
     def check_whole(self, handle: int) -> None:
         """Raise `UnknownError` where a session of this producer may be another's, or a fault tore or changed its

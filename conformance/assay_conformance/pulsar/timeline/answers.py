@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     def fit(self) -> Fit:
         """Which unit it is for; unknown where the application chooses sequence ids, which may rise and fall."""
         if self.chosen_ids:
-            raise UnknownError("the application chose the sequence ids: older and newer cannot be told by them")
+            raise UnknownError("the application chose the sequence ids, which do not show which SEND is older")
         return self.place
 
     @property

@@ -1,4 +1,4 @@
-"""What clients tried in order to come back to their topics: new connections, look-ups and registrations."""
+"""What clients tried in order to come back to their topics: new connections, lookups and registrations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Series:
 
 
 class Tried(NamedTuple):
-    """For a producer or consumer on one topic. Whose connections and look-ups are is not known: `connections` are all,
+    """For a producer or consumer on one topic. Whose connections and lookups are is not known: `connections` are all,
     `requests` those about this topic; `own` are its own registrations."""
 
     connections: Series
@@ -95,7 +95,7 @@ def seq(event: Event) -> int:
 
 
 def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
-    """Return whether nothing may follow: a look-up got an error, or a registration a final one that may have been read,
+    """Return whether nothing may follow: a lookup got an error, or a registration a final one that may have been read,
     or not, as its connection ended with it; or one of an unknown owner was admitted."""
     if not isinstance(attempt, Frame) or not isinstance(end, Frame) or is_busy(end):
         return False

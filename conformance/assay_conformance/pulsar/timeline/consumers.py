@@ -101,5 +101,5 @@ def known_consumer(session: ConsumerSession, event: Event) -> Consumer:
     """Return whose a session was at this event; unknown where any of several may have written its SUBSCRIBE."""
     consumer = known_owner(session, event)
     if consumer is None:
-        raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")
+        raise UnknownError("two consumers may have written the same SUBSCRIBE: it is unknown whose it was")
     return consumer

@@ -31,7 +31,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
-from assay_conformance.pulsar.timeline.courses import Moment, Receive, course
+from assay_conformance.pulsar.timeline.courses import Moment, ReceiveEnded, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
@@ -323,9 +323,9 @@ class Consuming:
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
 
     @cached_property
-    def _receives(self) -> dict[int | None, list[Receive]]:
+    def _receives(self) -> dict[int | None, list[ReceiveEnded]]:
         short = {end.seq for end in self.starved}
-        ended = (Receive(end, end.seq in short) for end in self.events.completions("receive"))
+        ended = (ReceiveEnded(end, end.seq in short) for end in self.events.completions("receive"))
         return grouped(ended, lambda one: one.event.handle)
 
     @cached_property

@@ -1,18 +1,18 @@
-"""Courses: what happened to the messages of one consumer, one event behind the other.
+"""Courses: what happened to the messages of one consumer, in the order of events.
 
-| moment       | what happened                                                                                    |
-|--------------|--------------------------------------------------------------------------------------------------|
-| `Sent`       | a MESSAGE was written to it, or came to it                                                       |
-| `Handed`     | the application got a message                                                                    |
-| `Receive`    | a receive of the application ended                                                               |
-| `Asked`      | the application asked to acknowledge or nack a message, and the client took it                   |
-| `Called`     | that call completed well: the client knew of it by then                                          |
-| `SentRound`  | the application asked to send a message round by a retry letter (reconsume_later)                |
-| `Redelivery` | the client wrote a REDELIVER                                                                     |
-| `Wrote`      | the client wrote an ACK of messages                                                              |
-| `Heard`      | an ACK or REDELIVER of it came to the broker                                                     |
-| `Over`       | its session on a topic ended, or was moved elsewhere: what it held there can be asked for no more |
-| `Closing`    | the application closes it, or its client, which may stop its timers                              |
+| moment                | what happened                                                                               |
+|-----------------------|---------------------------------------------------------------------------------------------|
+| `Dispatched`          | the broker wrote a MESSAGE to it, or one came to it                                         |
+| `Delivered`           | the application got a message                                                               |
+| `ReceiveEnded`        | a receive of the application ended                                                          |
+| `SettleCalled`        | the application called ack or nack for a message, and the client took the call              |
+| `SettleCompleted`     | that call succeeded: the client knew of it by then                                          |
+| `ReconsumeLaterCalled`| the application called reconsume_later for a message                                        |
+| `RedeliverWritten`    | the client wrote a REDELIVER                                                                |
+| `AckWritten`          | the client wrote an ACK of messages                                                         |
+| `ArrivedAtBroker`     | an ACK or REDELIVER of it came to the broker                                                |
+| `SessionOver`         | its session on a topic ended, or was moved by a seek: nothing held there can be requested   |
+| `CloseCalled`         | the application closes it, or its client, which may stop its timers                         |
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER
 W = TypeVar("W")
 
 
-class Sent(NamedTuple):
-    """A fault may make two of one MESSAGE: `event.from_sender` and `event.to_receiver` say which."""
+class Dispatched(NamedTuple):
+    """A MESSAGE of a session. A fault may make two events of one: `from_sender` and `to_receiver` say which each is."""
 
     event: Frame
     session: ConsumerSession
     entry: Entry
 
 
-class Handed(NamedTuple):
-    """Of an entry that is known."""
+class Delivered(NamedTuple):
+    """A message that the application got, of an entry that is known."""
 
     event: Received
     entry: Entry
@@ -51,16 +51,16 @@ class Handed(NamedTuple):
         return max(self.event.message_id.batch_index, 0)
 
 
-class Receive(NamedTuple):
-    """`is_short`: it ended well with fewer messages than it was to bring, and there could have been more."""
+class ReceiveEnded(NamedTuple):
+    """The end of a receive. `is_short`: it succeeded with fewer messages than it asked for."""
 
     event: Completion
     is_short: bool
 
 
-class Asked(NamedTuple):
-    """A call of several messages that failed may have been taken for some of them, and is asked, too. `session`: where
-    the message came and can still be settled, if there is one."""
+class SettleCalled(NamedTuple):
+    """An ack or nack of one message. A call for several messages that failed may have been taken for some of them, and
+    counts, too. `session`: where the message came and can still be settled, if there is one."""
 
     event: Invoke
     call: Call
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
 
     @property
     def is_nack(self) -> bool:
-        """Or else it is an ack."""
+        """It is a nack, otherwise an ack."""
         return self.call.invoke.verb == "nack"
 
     @property
@@ -77,8 +77,8 @@ class Asked(NamedTuple):
         return self.call.entry
 
 
-class Called(NamedTuple):
-    """The same call as it completed."""
+class SettleCompleted(NamedTuple):
+    """The success of such a call."""
 
     event: Completion
     call: Call
@@ -90,8 +90,8 @@ class Called(NamedTuple):
         return self.call.invoke.verb == "nack"
 
 
-class SentRound(NamedTuple):
-    """Of one message. Where the call `fails`, the client may ask for the entry at once, whatever else waits in it."""
+class ReconsumeLaterCalled(NamedTuple):
+    """A reconsume_later of one message. If the call `fails`, the client may request redelivery of the entry at once."""
 
     event: Invoke
     entry: Entry
@@ -99,20 +99,20 @@ class SentRound(NamedTuple):
     fails: bool
 
 
-class Redelivery(NamedTuple):
-    """`named`: its entries; none where it asks for everything."""
+class RedeliverWritten(NamedTuple):
+    """A REDELIVER. `named`: the entries that it names; empty if it requests everything."""
 
     event: Frame
     session: ConsumerSession
     named: frozenset[Entry]
 
     def ends(self, entry: Entry) -> bool:
-        """Return whether it asks for this entry."""
+        """Return whether it requests this entry."""
         return entry.topic == self.session.topic and (not self.named or entry in self.named)
 
 
-class Wrote(NamedTuple):
-    """Not one that reports a damaged message."""
+class AckWritten(NamedTuple):
+    """An ACK, but for those that report a damaged message."""
 
     event: Frame
     session: ConsumerSession
@@ -128,8 +128,8 @@ class Wrote(NamedTuple):
         return _entry(self.session, self.event)
 
 
-class Heard(NamedTuple):
-    """By the broker, which may have closed the consumer."""
+class ArrivedAtBroker(NamedTuple):
+    """An ACK or REDELIVER that came to the broker, which may have closed the consumer by then."""
 
     event: Frame
     session: ConsumerSession
@@ -140,8 +140,8 @@ class Heard(NamedTuple):
         return self.event.command == REDELIVER
 
 
-class Over(NamedTuple):
-    """By SEEK, CLOSE_CONSUMER, UNSUBSCRIBE, or the end of the connection, the agent or the Case."""
+class SessionOver(NamedTuple):
+    """The end of a session: SEEK, CLOSE_CONSUMER, UNSUBSCRIBE, or the end of the connection, the agent or the Case."""
 
     event: Event
     session: ConsumerSession
@@ -156,22 +156,34 @@ class Over(NamedTuple):
         return entry.topic == self.session.topic
 
 
-class Closing(NamedTuple):
-    """Of all that it holds."""
+class CloseCalled(NamedTuple):
+    """A call that closes the consumer, and ends all that it holds."""
 
     event: Invoke
 
     def ends(self, entry: Entry) -> bool:
-        """Return whether this ends an entry: a closing ends every one."""
+        """Return whether this ends an entry: a close ends every one."""
         return bool(entry)
 
 
-Moment = Sent | Handed | Receive | Asked | Called | SentRound | Redelivery | Wrote | Heard | Over | Closing
+Moment = (
+    Dispatched
+    | Delivered
+    | ReceiveEnded
+    | SettleCalled
+    | SettleCompleted
+    | ReconsumeLaterCalled
+    | RedeliverWritten
+    | AckWritten
+    | ArrivedAtBroker
+    | SessionOver
+    | CloseCalled
+)
 
 
 def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
-    """Take out those entries that wait for what this moment is: that they are asked for, or can be no more."""
-    if not isinstance(moment, Redelivery | Over | Closing):
+    """Remove from `waiting`, and return, the entries that this moment requests, or that can no longer be requested."""
+    if not isinstance(moment, RedeliverWritten | SessionOver | CloseCalled):
         return []
     return [(entry, waiting.pop(entry)) for entry in [entry for entry in waiting if moment.ends(entry)]]
 
@@ -181,7 +193,7 @@ def course(
     sessions: ConsumerSessions,
     consumer: Consumer,
     calls: list[Call],
-    receives: Iterable[Receive],
+    receives: Iterable[ReceiveEnded],
     sent_rounds: Iterable[Invoke],
 ) -> list[Moment]:
     """Return all moments of one consumer, in order of their events.
@@ -196,28 +208,28 @@ def course(
     for message in tracker.received.get(consumer.handle, ()):
         entry = tracker.entries.get(message.seq)
         if entry is not None:
-            found.append(Handed(message, entry))
+            found.append(Delivered(message, entry))
     for call in sent_rounds:
         fails = tracker.foresight.outcomes.get(call.op) is not Outcome.OK
-        found += (SentRound(call, entry, message, fails) for message, entry in sent_round(tracker, call))
+        found += (ReconsumeLaterCalled(call, entry, message, fails) for message, entry in sent_round(tracker, call))
     found += receives
     if isinstance(consumer.closing, Invoke):
-        found.append(Closing(consumer.closing))
+        found.append(CloseCalled(consumer.closing))
     return sorted(found, key=lambda moment: moment.event.seq)
 
 
 def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[Moment]:
     for frame in sessions.frames(session, "MESSAGE"):
         if frame.dir is Direction.TO_CLIENT and frame.ids:
-            yield Sent(frame, session, _entry(session, frame))
+            yield Dispatched(frame, session, _entry(session, frame))
     for frame in sessions.frames(session, "ACK", REDELIVER):
         if from_client(frame) and frame.command == REDELIVER:
-            yield Redelivery(frame, session, named_by(frame, session))
+            yield RedeliverWritten(frame, session, named_by(frame, session))
         elif from_client(frame) and plain_acks(frame):
-            yield Wrote(frame, session)
+            yield AckWritten(frame, session)
         if frame.at_broker:
-            yield Heard(frame, session)
-    yield from (Over(end, session) for end in sessions.ends(session))
+            yield ArrivedAtBroker(frame, session)
+    yield from (SessionOver(end, session) for end in sessions.ends(session))
 
 
 def named_by(frame: Frame, session: ConsumerSession) -> frozenset[Entry]:
@@ -233,9 +245,9 @@ def _calls(tracker: Tracker, calls: list[Call]) -> Iterator[Moment]:
     for call in calls:
         completion = call.operation.completion
         if len(tracker.calls[call.invoke.op]) > 1 or completion is None or completion.outcome not in REFUSED:
-            yield Asked(call.invoke, call, session_for(call, call.invoke))
+            yield SettleCalled(call.invoke, call, session_for(call, call.invoke))
         if completion is not None and completion.outcome is Outcome.OK:
-            yield Called(completion, call, session_for(call, completion))
+            yield SettleCompleted(completion, call, session_for(call, completion))
 
 
 def known_ns(call: Call, at: Event) -> int | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.consumption import buries, is_dead_letter, is_open, number_in_force
+from assay_conformance.checks.consumption import is_dead_letter, is_open, moves_to_dead_letter, number_in_force
 from assay_conformance.judging.certainty import Breach, breach
 from assay_conformance.judging.tolerance import ms
 from assay_conformance.model.event import Completion, Event, Frame, Member, Received
@@ -190,7 +190,7 @@ class _Handover:
         handle, entry, ended = consumer.handle, offer.entry, offer.session.ended
         if (ended is not None and ended.seq <= end.seq) or self._timeline.is_unsure(consumer, entry.topic, end):
             return False
-        if buries(self._view, consumer) and entry in self._got.get(handle, ()):
+        if moves_to_dead_letter(self._view, consumer) and entry in self._got.get(handle, ()):
             return False
         last = self._last.get((handle, entry.topic)) if is_reader(offer.session) else None
         if last is not None and last >= entry:

@@ -108,7 +108,7 @@ class Balance(NamedTuple):
         )
 
 
-class Supply(NamedTuple):
+class OpenPermits(NamedTuple):
     """How many permits were open at a moment, and the FLOW since which some had been, without a break."""
 
     outstanding: int
@@ -157,16 +157,16 @@ class PermitAccount:
         return [Grant(self, frame, place, balance) for place, (frame, balance) in steps if frame.command == "FLOW"]
 
     @cached_property
-    def supplies(self) -> dict[int, Supply]:
+    def supplies(self) -> dict[int, OpenPermits]:
         """Number of a MESSAGE -> what it found."""
-        found = zip(self.frames, chain([Supply(0, None)], _supplies(self.frames)), strict=False)
+        found = zip(self.frames, chain([OpenPermits(0, None)], _supplies(self.frames)), strict=False)
         return {frame.seq: supply for frame, supply in found if frame.command == "MESSAGE"}
 
     @property
-    def left(self) -> Supply:
+    def left(self) -> OpenPermits:
         """What is open when its session ends: a FLOW that crosses the broker's CLOSE_CONSUMER reaches no consumer."""
         frames = [one for one in self.frames if one.command == "MESSAGE" or not self.session.had_ended(one)]
-        *_, last = Supply(0, None), *_supplies(frames)
+        *_, last = OpenPermits(0, None), *_supplies(frames)
         return last
 
     @property
@@ -204,12 +204,12 @@ class PermitAccount:
         return found
 
 
-def _supplies(frames: Iterable[Frame]) -> Iterator[Supply]:
+def _supplies(frames: Iterable[Frame]) -> Iterator[OpenPermits]:
     """Yield what is open behind each frame. A batch of more messages than permits leaves fewer than none."""
     since = None
     for frame, balance in _balances(Balance(), frames):
         since = None if balance.outstanding <= 0 else since or frame
-        yield Supply(balance.outstanding, since)
+        yield OpenPermits(balance.outstanding, since)
 
 
 def _balances(balance: Balance, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Balance]]:

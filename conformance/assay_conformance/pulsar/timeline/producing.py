@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline.routing import PartitionQueues, Routed, f
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 from assay_conformance.pulsar.timeline.served import ServedProducer, served_producers
 
-UNSURE: Final = "two producers may have written the same PRODUCER: whose it was is not known"
+UNSURE: Final = "two producers may have written the same PRODUCER: it is unknown whose it was"
 
 
 class Producing(Consuming):
@@ -190,7 +190,7 @@ class Producing(Consuming):
         """Raise `UnknownError` where code of the application cannot know some messages of this producer: it sees their
         payloads, and the smallest do not say their number."""
         if handle in self._unnumbered:
-            raise UnknownError("some payloads are too small to say which message they are")
+            raise UnknownError("some payloads are too small to identify their messages")
 
 
 def _by_number(messages: Iterable[Routed]) -> dict[tuple[int, int], Routed]:

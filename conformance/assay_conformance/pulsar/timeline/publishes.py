@@ -40,7 +40,7 @@ class Publish:
     def answer(self) -> Frame | None:
         """The answer; unknown where it may be for another SEND."""
         if self.is_vague:
-            raise UnknownError("several SENDs with one sequence id were unanswered: which answer is whose is open")
+            raise UnknownError("several SENDs with one sequence id were unanswered: an answer may be for any")
         return self.likely_answer
 
     @property

@@ -15,7 +15,7 @@ from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Positi
 from assay_conformance.model.fault import Cut, CutHow
 from assay_conformance.pulsar.timeline.consumers import ConsumerSession, ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Deliveries, Delivery
-from assay_conformance.pulsar.timeline.subscriptions import DEFAULT_KIND, Acked, Asked, Member, Subscription
+from assay_conformance.pulsar.timeline.subscriptions import DEFAULT_KIND, Acked, Member, SubscribeAnswered, Subscription
 
 SEEN: Final = ("SUBSCRIBE", "SUCCESS", "ERROR", "MESSAGE", "ACK", REDELIVER, "CLOSE_CONSUMER", "SEEK", "UNSUBSCRIBE")
 
@@ -37,7 +37,7 @@ class _Service:
         self._sessions, self._deliveries = sessions, deliveries
         self._found: list[Subscription] = []
         self._current: dict[tuple[str, str], Subscription] = {}
-        self._asked: dict[tuple[int, int], Asked] = {}
+        self._asked: dict[tuple[int, int], SubscribeAnswered] = {}
         self._out: dict[int, Ascending[Position, Delivery]] = {}
         """Of each member, what it holds."""
         self._unacked: dict[int, Ascending[Position, Delivery]] = {}
@@ -99,7 +99,7 @@ class _Service:
             self._found.append(found)
         if self._last_end.get(id(found), -1) < frame.seq:
             found.kinds.append((frame.seq, str(frame.fields.get("subType", DEFAULT_KIND))))
-        asked = self._asked[frame.conn, frame.request_id] = Asked(session)
+        asked = self._asked[frame.conn, frame.request_id] = SubscribeAnswered(session)
         found.asked.append(asked)
 
     def _answered(self, frame: Frame) -> None:

@@ -91,7 +91,7 @@ class Acked(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class SubscribeAnswered:
     """A SUBSCRIBE at the broker, and what it answered."""
 
     session: ConsumerSession
@@ -113,7 +113,7 @@ class Subscription:
     topic: str
     name: str
     durable: bool
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[SubscribeAnswered] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     deliveries: list[Delivery] = field(default_factory=list)
     """What the broker sent to any of its members, in order."""
@@ -213,7 +213,7 @@ class Subscription:
         )
 
     @cached_property
-    def _waiting(self) -> Intervals[Asked]:
+    def _waiting(self) -> Intervals[SubscribeAnswered]:
         return Intervals(Interval(one.session.request.seq + 1, _seq(one.answer), one) for one in self.asked)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whether look-ups that have ended count among those that may wait."""
+"""Whether lookups that have ended count among those that may wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMITED = ClientConfig(client={"operation_timeout_ms": 1_000, "max_concurrent_lo
 
 
 class _Story(Script):
-    """A look-up is never answered, and its opening times out."""
+    """A lookup is never answered, and its opening times out."""
 
     def __init__(self) -> None:
         super().__init__()

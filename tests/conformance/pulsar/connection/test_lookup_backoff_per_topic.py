@@ -8,7 +8,7 @@ from assay_conformance.pulsar.checks.connection.lookup_backoff_per_topic import 
 
 
 class _LookedUp(Script):
-    """Topic t is refused, with these pauses between its look-ups."""
+    """Topic t is refused, with these pauses between its lookups."""
 
     def __init__(self, *pauses_ms: int) -> None:
         super().__init__()

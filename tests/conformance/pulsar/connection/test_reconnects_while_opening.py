@@ -167,7 +167,7 @@ def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() 
 
 
 def _partition_refused_beside_another(looked_up: int) -> Opening:
-    """A look-up of partition 0 is refused, this partition is looked up, and a third one meets a broker not ready."""
+    """A lookup of partition 0 is refused, this partition is looked up, and a third one meets a broker not ready."""
     story = Opening()
     story.connected()
     story.up("LOOKUP", request_id=8, fields={"topic": story.full("t-partition-0")})

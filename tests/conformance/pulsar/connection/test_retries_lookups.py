@@ -15,7 +15,7 @@ from assay_conformance.pulsar.checks.connection.retries_lookups import retries_l
 
 
 class _LookedUp(Script):
-    """A producer is opened, and its look-ups are answered so, with a pause between them."""
+    """A producer is opened, and its lookups are answered so, with a pause between them."""
 
     def __init__(self, *errors: str, pause_ms: int = 100) -> None:
         super().__init__()
@@ -201,7 +201,7 @@ def test_look_up_that_only_an_opening_can_have_made_is_its_own_beside_an_open_pr
 
 
 class _WithLetters(Script):
-    """A consumer of a topic and of its retry letter topic is opened. The look-up of the topic fails."""
+    """A consumer of a topic and of its retry letter topic is opened. The lookup of the topic fails."""
 
     def __init__(self) -> None:
         super().__init__()

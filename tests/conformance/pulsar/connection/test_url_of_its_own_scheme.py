@@ -11,7 +11,7 @@ from assay_conformance.pulsar.checks.connection.url_of_its_own_scheme import url
 
 
 def opening(*, registers: bool, lost: bool = False, tls_url: str = "pulsar+ssl://b:2") -> tuple[list[str], int]:
-    """A producer is opened, and the answer to its look-up names its broker by two URLs."""
+    """A producer is opened, and the answer to its lookup names its broker by two URLs."""
     story = Script()
     story.opened()
     call = story.invoke("open_producer", PRODUCER, args={"topic": "t"})

@@ -8,7 +8,15 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.model.event import Closed, Frame, Outcome
 from assay_conformance.pulsar.timeline import Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Moment, Over, Wrote, known_ns, taken
+from assay_conformance.pulsar.timeline.courses import (
+    AckWritten,
+    Moment,
+    SessionOver,
+    SettleCalled,
+    SettleCompleted,
+    known_ns,
+    taken,
+)
 
 
 def _course(timeline: Timeline) -> list[Moment]:
@@ -26,7 +34,7 @@ def test_moments_come_in_the_order_of_their_events() -> None:
     story.nack(1)
     story.redeliver_frame(0)
     story.close_consumer()
-    assert _names(story)[:5] == ["Sent", "Handed", "Asked", "Called", "Redelivery"]
+    assert _names(story)[:5] == ["Dispatched", "Delivered", "SettleCalled", "SettleCompleted", "RedeliverWritten"]
 
 
 @pytest.mark.parametrize(("messages", "times"), [((1,), 0), ((1, 2), 2)])
@@ -36,11 +44,11 @@ def test_call_that_failed_was_asked_where_it_may_have_been_taken_for_some_messag
     story = Consuming()
     story.gets(0, 1)
     story.ack(*messages, outcome=Outcome.FAIL)
-    assert _names(story).count("Asked") == times
-    assert "Called" not in _names(story)
+    assert _names(story).count("SettleCalled") == times
+    assert "SettleCompleted" not in _names(story)
 
 
-def _sessions(story: Consuming, kind: type[Asked | Called]) -> list[bool]:
+def _sessions(story: Consuming, kind: type[SettleCalled | SettleCompleted]) -> list[bool]:
     def question(timeline: Timeline) -> list[bool]:
         return [moment.session is not None for moment in _course(timeline) if isinstance(moment, kind)]
 
@@ -54,7 +62,7 @@ def test_call_about_a_message_of_a_lost_connection_has_no_session() -> None:
     story.cut()
     story.again()
     story.nack(1)
-    assert _sessions(story, Asked) == [True, False]
+    assert _sessions(story, SettleCalled) == [True, False]
 
 
 def _taken(story: Consuming, *entries: Entry) -> list[list[Entry]]:
@@ -87,7 +95,7 @@ def test_seek_ends_what_was_held_before_the_connection_does() -> None:
     story = Consuming()
     story.up("SEEK", consumer_id=0, request_id=7)
     story.cut()
-    ends = asked(story, lambda timeline: [type(one.event) for one in _course(timeline) if isinstance(one, Over)])
+    ends = asked(story, lambda timeline: [type(one.event) for one in _course(timeline) if isinstance(one, SessionOver)])
     assert ends == [Frame, Closed]
 
 
@@ -98,7 +106,7 @@ def test_call_is_known_only_when_it_has_completed() -> None:
     request = story.redeliver_frame(0)
 
     def question(timeline: Timeline) -> list[int | None]:
-        call = next(one.call for one in _course(timeline) if isinstance(one, Asked))
+        call = next(one.call for one in _course(timeline) if isinstance(one, SettleCalled))
         return [known_ns(call, nack), known_ns(call, request)]
 
     assert asked(story, question) == [None, completion.called_ns]
@@ -110,5 +118,5 @@ def test_ack_of_messages_is_written_and_one_that_reports_damage_is_none() -> Non
     story.ack_frame(0)
     story.up("ACK", consumer_id=0, ack_type="Individual", fields={"validation_error": "ChecksumMismatch"})
     story.cumulative_frame(1)
-    wrote = asked(story, lambda timeline: [one for one in _course(timeline) if isinstance(one, Wrote)])
+    wrote = asked(story, lambda timeline: [one for one in _course(timeline) if isinstance(one, AckWritten)])
     assert [(one.is_cumulative, one.reached) for one in wrote] == [(False, Entry("t", 1, 0)), (True, Entry("t", 1, 1))]

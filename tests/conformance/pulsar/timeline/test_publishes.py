@@ -60,7 +60,7 @@ def test_copy_is_answered_before_the_send_that_it_copies(as_error: bool) -> None
 def test_answer_that_may_be_for_another_send_is_not_known() -> None:
     story = _story()
     first, _, _ = story.send_frame(0), story.send_frame(0), story.receipt(0)
-    with pytest.raises(UnknownError, match="which answer is whose"):
+    with pytest.raises(UnknownError, match="an answer may be for any"):
         _ = _publish(story, first).answer
 
 

@@ -39,10 +39,12 @@ def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = Fals
 
 
 CASES = (
-    _foreign("message-of-another-topic", "A consumer of two topics is told to acknowledge a message of a third one"),
+    _foreign(
+        "message-of-another-topic", "The application acknowledges a message of a third topic on a consumer of two"
+    ),
     _foreign(
         "cumulative-to-another-topic",
-        "A consumer of two topics is told to acknowledge everything up to a message of a third one",
+        "The application acknowledges everything up to a message of a third topic on a consumer of two",
         "cumulative_ack",
         cumulative=True,
     ),

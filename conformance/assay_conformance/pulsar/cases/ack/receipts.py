@@ -124,7 +124,11 @@ CASES = (
     covered_by_pending_cumulative(),
     response_late(),
     refused("response-with-error", "The broker refuses two acknowledgments", "refused"),
-    refused("response-with-error-without-message", "The broker refuses two acknowledgments without a word of why", ""),
+    refused(
+        "response-with-error-without-message",
+        "The broker refuses two acknowledgments with an error without a message",
+        "",
+    ),
     response_lost(),
     receipts_from_an_old_broker(),
 )

@@ -65,7 +65,7 @@ def flush_closes_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/flush-closes-batch",
-        "Three messages wait for company, and the producer is flushed",
+        "Three messages wait in an open batch, and the producer is flushed",
         ("batching.flush-closes-batch",),
         producer=LONG,
     )
@@ -81,7 +81,7 @@ def sync_send_closes_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/sync-send-closes-batch",
-        "Two messages wait for company, a synchronous send joins them, and its receipt takes 300 ms",
+        "Two messages wait in an open batch, a synchronous send joins them, and its receipt takes 300 ms",
         ("batching.flush-closes-batch",),
         capabilities=("sync_send",),
         producer=LONG,

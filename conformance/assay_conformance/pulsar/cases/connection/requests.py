@@ -123,7 +123,7 @@ def two_urls() -> Case:
     answered = down("LOOKUP_RESPONSE", times=0)
     return plan.case(
         "connection/two-urls",
-        "The answer to each look-up names the broker for plain TCP and for TLS",
+        "The answer to each lookup names the broker for plain TCP and for TLS",
         ("connection.url-of-its-own-scheme",),
         capabilities=("producer",),
         client=BRIEF,
@@ -137,7 +137,7 @@ def endless_redirects() -> Case:
     plan.producer(plan.client())
     return plan.case(
         "connection/endless-redirects",
-        "Every look-up is redirected to the same broker",
+        "Every lookup is redirected to the same broker",
         ("connection.follows-redirects",),
         capabilities=("producer",),
         client=BRIEF,
@@ -310,7 +310,7 @@ def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP")
 def lookups_fail() -> Case:
     return _lookups_fail(
         "lookups-fail",
-        "The first look-ups get TooManyRequests and ServiceNotReady",
+        "The first lookups get TooManyRequests and ServiceNotReady",
         "TooManyRequests",
         "ServiceNotReady",
         "TooManyRequests",
@@ -362,7 +362,7 @@ def ended_lookups(words: str, what: str, limit: int, *faults: Fault, command: st
     plan, client = Schedule.with_client()
     for name in names[:limit]:
         plan.producer(client, name)
-    # The time of a look-up may begin behind that of its opening, and some clients look at it once a period.
+    # The time of a lookup may begin behind that of its opening, and some clients look at it once a period.
     plan.wait_ms(timeout_ms)
     for name in names[limit:]:
         plan.wait_ops(plan.producer(client, name, wait=False))
@@ -381,13 +381,13 @@ def ended_lookups(words: str, what: str, limit: int, *faults: Fault, command: st
 CASES = (
     ended_lookups(
         "one-lookup-times-out",
-        "The only look-up that may wait is never answered",
+        "The only lookup that may wait is never answered",
         1,
         Fault(trigger=down("LOOKUP_RESPONSE"), action=Drop()),
     ),
     ended_lookups(
         "lookups-time-out",
-        "As many look-ups as may wait are never answered",
+        "As many lookups as may wait are never answered",
         3,
         Fault(trigger=down("LOOKUP_RESPONSE", times=3), action=Drop()),
     ),

@@ -121,7 +121,7 @@ def beyond_max_redeliver_count() -> Case:
     plan.wait_ops(plan.receive(consumer, 1, EMPTY_MS))
     return plan.case(
         "flow/beyond-max-redeliver-count",
-        "Eight messages that were refused twice go to a consumer that buries what was refused once",
+        "Eight messages that were nacked twice go to a consumer that moves them to a dead letter topic after one nack",
         ("flow.dropped-message-returns-permit",),
         capabilities=BURIES,
         consumer={**DEAD, "receiver_queue_size": 10},

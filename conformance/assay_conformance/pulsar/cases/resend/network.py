@@ -56,7 +56,7 @@ CASES = (
     ),
     interrupted(
         "resend/network-down",
-        "The connection ends with sends under way, and nobody listens for a while",
+        "The connection ends with sends under way, and no port of the broker listens for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=Disable(), until=SOON),
     ),

@@ -12,7 +12,7 @@ FIVE = Topology(topics=(Topic(name="t", partitions=PARTITIONS),))
 
 MANY_KEYS = tuple(f"key-{number}" for number in range(24))
 
-TELLING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852", "k1", "键", "é", "€uro", "😀")
+DISTINGUISHING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852", "k1", "键", "é", "€uro", "😀")
 """For these, hashes that are unmasked, signed, or over other bytes than they should be make other partitions."""
 
 
@@ -38,11 +38,11 @@ def keys_choose_partition() -> Case:
 
 def hashing(scheme: str, words: str, requirement: str) -> Case:
     plan, producer = Schedule.with_producer()
-    send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, DISTINGUISHING_KEYS)
     plan.wait_ops()
     return plan.case(
         f"routing/{words}",
-        f"{len(TELLING_KEYS)} telling keys to five partitions",
+        f"{len(DISTINGUISHING_KEYS)} keys that distinguish hash schemes go to five partitions",
         (requirement,),
         producer={"hashing_scheme": scheme},
         topology=FIVE,
@@ -51,11 +51,11 @@ def hashing(scheme: str, words: str, requirement: str) -> Case:
 
 def default_hash() -> Case:
     plan, producer = Schedule.with_producer()
-    send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, DISTINGUISHING_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/default-hash",
-        f"{len(TELLING_KEYS)} telling keys to five partitions, and no word of how they are hashed",
+        f"{len(DISTINGUISHING_KEYS)} keys that distinguish hash schemes go to five partitions, no scheme configured",
         ("routing.default-hash",),
         topology=FIVE,
     )
@@ -64,11 +64,11 @@ def default_hash() -> Case:
 def declared_default_hash() -> Case:
     plan, client = Schedule.with_client()
     for routing in ("round_robin", "single"):
-        send_keys(plan, plan.producer(client, routing=routing), TELLING_KEYS)
+        send_keys(plan, plan.producer(client, routing=routing), DISTINGUISHING_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/declared-default-hash",
-        f"Two producers send {len(TELLING_KEYS)} telling keys to five partitions, and nobody tells them how to hash",
+        f"Two producers send {len(DISTINGUISHING_KEYS)} keys to five partitions, with no hashing scheme configured",
         ("routing.declared-default-hash",),
         topology=FIVE,
     )

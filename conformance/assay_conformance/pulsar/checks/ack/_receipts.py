@@ -16,7 +16,7 @@ from assay_conformance.pulsar.checks.connection._versions import RECEIPTS_SINCE
 from assay_conformance.pulsar.timeline import Call, ConsumerSession, Timeline
 
 
-class Asked(NamedTuple):
+class AckRequest(NamedTuple):
     """An ACK that asks for an answer, and what became of it by a moment: the answer, or the end of its session."""
 
     frame: Frame
@@ -30,14 +30,14 @@ class Asked(NamedTuple):
         return self.answer is not None and self.answer.fields.get("error") is not None
 
 
-class Ended(NamedTuple):
+class EndedAck(NamedTuple):
     """An ack of messages that are judged, and how it ended."""
 
     calls: list[Call]
     end: Completion
 
 
-def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
+def ended(timeline: Timeline, *, well: bool) -> Iterator[EndedAck]:
     """Yield acks of consumers that ask for receipts, by whether they ended with `ok`."""
     for end in timeline.ends("ack"):
         named = timeline.calls_of(end)
@@ -51,7 +51,7 @@ def ended(timeline: Timeline, *, well: bool) -> Iterator[Ended]:
         # What came by way of a retry letter topic was acknowledged there, on a consumer that no step opened.
         own = [call for call in calls if any(one.topic == call.entry.topic for one in call.consumer.sessions)]
         if own and (well or own == calls):
-            yield Ended(own, end)
+            yield EndedAck(own, end)
 
 
 def waits(timeline: Timeline, call: Call) -> bool:
@@ -59,7 +59,7 @@ def waits(timeline: Timeline, call: Call) -> bool:
     return bool(in_force(timeline.view, call.consumer, "ack_receipt"))
 
 
-def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[Asked]:
+def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[AckRequest]:
     """Return the ACKs that covered the entry of a call by a moment, or ever, in order."""
     sessions = (session for session in call.consumer.sessions if session.topic == call.entry.topic)
     covering = ((one, frame) for one in sessions for frame in timeline.written_acks(one).covering(call.entry))
@@ -70,7 +70,7 @@ def asked_for(timeline: Timeline, call: Call, at: Event | None = None) -> list[A
     ]
 
 
-def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event | None) -> Asked:
+def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event | None) -> AckRequest:
     """Return an ACK with its answer, if there is one.
 
     The broker forgets a consumer that has ended: an answer that has not come will not.
@@ -78,8 +78,10 @@ def _asked(timeline: Timeline, session: ConsumerSession, frame: Frame, at: Event
     answer, ended = timeline.ack_response(frame), session.ended
     answer = answer if answer is not None and (at is None or answer.seq <= at.seq) else None
     if answer is not None and (ended is None or answer.seq < ended.seq):
-        return Asked(frame, session, answer, None)
-    return Asked(frame, session, answer, ended if ended is not None and (at is None or ended.seq <= at.seq) else None)
+        return AckRequest(frame, session, answer, None)
+    return AckRequest(
+        frame, session, answer, ended if ended is not None and (at is None or ended.seq <= at.seq) else None
+    )
 
 
 def is_answered(timeline: Timeline, call: Call, at: Event) -> bool:

@@ -4,12 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import bit_of, buries, is_open, listed
+from assay_conformance.checks.consumption import bit_of, is_open, listed, moves_to_dead_letter
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers, is_kept
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
+from assay_conformance.pulsar.timeline.courses import (
+    AckWritten,
+    Delivered,
+    Dispatched,
+    SessionOver,
+    SettleCalled,
+    SettleCompleted,
+)
 
 
 @dataclass(slots=True)
@@ -65,29 +72,29 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
     batches: dict[Entry, _Bits] = {}
     seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
-        if isinstance(moment, Sent):
+        if isinstance(moment, Dispatched):
             if not is_kept(timeline, moment.entry):
                 continue
             size = (None if moment.event.meta is None else moment.event.meta.batch) or 0
             if size > 1 and moment.event.to_receiver and moment.event.intact is not False:
                 bits = batches.setdefault(moment.entry, _Bits(consumer, moment.entry, size, moment.event))
                 bits.comes(moment.event)
-        elif isinstance(moment, Handed) and moment.entry in batches:
+        elif isinstance(moment, Delivered) and moment.entry in batches:
             batches[moment.entry].copies -= 1
-        elif isinstance(moment, Asked) and not moment.is_nack:
+        elif isinstance(moment, SettleCalled) and not moment.is_nack:
             _is_asked(batches, moment.call)
-        elif isinstance(moment, Called) and not moment.is_nack and moment.session is not None:
+        elif isinstance(moment, SettleCompleted) and not moment.is_nack and moment.session is not None:
             if moment.call.entry in batches:
                 batches[moment.call.entry].is_called(moment.call)
-        elif isinstance(moment, Wrote):
+        elif isinstance(moment, AckWritten):
             yield from each(_acks(batches, moment, seeks), _clears_what_was_acked, timeline)
-        elif isinstance(moment, Over) and moment.by_client is not None:
+        elif isinstance(moment, SessionOver) and moment.by_client is not None:
             for bits in batches.values():
                 calls = (*bits.called.items(), *bits.reached.items())
                 owed = (call for index, call in calls if index not in bits.sent)
                 first = next(owed, None) if moment.ends(bits.entry) else None
                 if first is not None and bits.frame.seq > moment.session.request.seq:
-                    yield from each([first], _is_forgotten, timeline, bits, moment.by_client)
+                    yield from each([first], _judge_forgotten, timeline, bits, moment.by_client)
 
 
 def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
@@ -104,7 +111,7 @@ def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
             bits.asked.update(range(bits.size))
 
 
-def _acks(batches: dict[Entry, _Bits], wrote: Wrote, seeks: Seeks) -> Iterator[_Ack]:
+def _acks(batches: dict[Entry, _Bits], wrote: AckWritten, seeks: Seeks) -> Iterator[_Ack]:
     """Yield what an ACK says of each batch.
 
     A broker adds up what ACKs say, so what left in an earlier one need not be in this one. What a seek passed over may
@@ -138,7 +145,7 @@ def batch_index_ack_set(timeline: Timeline) -> Says:
     An acknowledgment that the client has held for longer than a group interval must be in it.
     """
     for consumer in batched_consumers(timeline, index_ack=True):
-        if not buries(timeline.view, consumer):
+        if not moves_to_dead_letter(timeline.view, consumer):
             yield from _course(timeline, consumer)
 
 
@@ -175,6 +182,6 @@ def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
         yield Exercised(frame)
 
 
-def _is_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
+def _judge_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
     what = f"message {call.message.message_id.batch_index} of batch {bits.entry}"
     yield from never_left(timeline, "never-acked", call, call.called_ns, end, what)

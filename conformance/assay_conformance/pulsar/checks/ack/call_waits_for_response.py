@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.checks.ack._receipts import Ended, asked_for, ended, is_answered
+from assay_conformance.pulsar.checks.ack._receipts import EndedAck, asked_for, ended, is_answered
 from assay_conformance.pulsar.timeline import Call, Exercised, Says, Timeline, breach, check, each, ended_ns, ms
 
 
@@ -16,7 +16,7 @@ def call_waits_for_response(timeline: Timeline) -> Says:
     yield from each(_given_up(timeline), _ends_soon, timeline)
 
 
-def _ends_with_an_answer(timeline: Timeline, one: Ended) -> Says:
+def _ends_with_an_answer(timeline: Timeline, one: EndedAck) -> Says:
     calls, end = one
     if not all(is_answered(timeline, call, end) for call in calls):
         return

@@ -18,7 +18,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Over, Sent, Wrote
+from assay_conformance.pulsar.timeline.courses import AckWritten, Dispatched, SessionOver, SettleCalled
 
 
 @dataclass(slots=True)
@@ -52,22 +52,22 @@ class _Course:
 
     def says(self) -> Says:
         for moment in self._moments:
-            if isinstance(moment, Sent) and moment.event.to_receiver:
+            if isinstance(moment, Dispatched) and moment.event.to_receiver:
                 self._sizes[moment.entry] = self._of(moment).sizes[moment.entry] = moment.event.messages
-            elif isinstance(moment, Asked) and not moment.is_nack:
+            elif isinstance(moment, SettleCalled) and not moment.is_nack:
                 self._asks(moment)
-            elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
+            elif isinstance(moment, AckWritten) and moment.is_cumulative and moment.event.ids:
                 if id(moment.session) in self._sessions:
                     yield from self._acks(self._of(moment), moment.reached, moment.event)
-            elif isinstance(moment, Over):
+            elif isinstance(moment, SessionOver):
                 state = self._sessions.pop(id(moment.session), None)
                 if state is not None and moment.by_client is not None:
                     yield from each(state.owed.values(), _leaves_in_time, self._timeline, moment.by_client)
 
-    def _of(self, moment: Sent | Asked | Wrote) -> _Reach:
+    def _of(self, moment: Dispatched | SettleCalled | AckWritten) -> _Reach:
         return self._sessions.setdefault(id(moment.session), _Reach())
 
-    def _asks(self, asked: Asked) -> None:
+    def _asks(self, asked: SettleCalled) -> None:
         call, entry, id = asked.call, asked.entry, asked.call.message.message_id
         self._settled.setdefault(entry, set()).update(call.members)
         before = self._reach_on(call) if call.cumulative else None

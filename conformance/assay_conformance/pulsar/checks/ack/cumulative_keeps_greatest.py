@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Over, Wrote
+from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCalled
 
 
 @dataclass(slots=True)
@@ -72,16 +72,16 @@ def _course(timeline: Timeline, consumer: Consumer) -> Says:
     reached: dict[str, Entry] = {}
     holds = holds_acks(timeline.view, consumer)
     for moment in timeline.course(consumer):
-        if isinstance(moment, Asked) and moment.call.cumulative:
+        if isinstance(moment, SettleCalled) and moment.call.cumulative:
             end = moment.call.operation.completion
             refused = end is not None and end.outcome in REFUSED
             if moment.session is None:
                 _reach(reached, moment.entry)
             elif holds and not refused:
                 sessions.setdefault(id(moment.session), _Session()).asks(moment.call)
-        elif isinstance(moment, Wrote) and moment.is_cumulative and moment.event.ids:
-            yield from each(_acks(sessions.get(id(moment.session)), moment), _is_greatest, timeline)
-        elif isinstance(moment, Over):
+        elif isinstance(moment, AckWritten) and moment.is_cumulative and moment.event.ids:
+            yield from each(_acks(sessions.get(id(moment.session)), moment), _judge_greatest, timeline)
+        elif isinstance(moment, SessionOver):
             state = sessions.pop(id(moment.session), _Session())
             if state.greatest is not None:
                 before = reached.get(moment.session.topic)
@@ -94,7 +94,7 @@ def _reach(reached: dict[str, Entry], entry: Entry) -> None:
     reached[entry.topic] = max(reached.get(entry.topic, entry), entry)
 
 
-def _acks(state: _Session | None, wrote: Wrote) -> Iterator[_Ack]:
+def _acks(state: _Session | None, wrote: AckWritten) -> Iterator[_Ack]:
     entry = wrote.reached
     if state is None or state.unclear or state.greatest is None or entry not in state.named:
         return
@@ -111,7 +111,7 @@ def _left(timeline: Timeline, state: _Session, greatest: Call, end: Frame | None
     """Judge whether the greatest call of a session had not been sent when the client ended it."""
     sent = state.last is not None and state.last[1].entry >= greatest.entry
     if not state.unclear and not sent and end is not None:
-        yield from each([greatest], _is_forgotten, timeline, end)
+        yield from each([greatest], _judge_forgotten, timeline, end)
 
 
 @check("ack.cumulative-keeps-greatest")
@@ -127,7 +127,7 @@ def cumulative_keeps_greatest(timeline: Timeline) -> Says:
             yield from _course(timeline, consumer)
 
 
-def _is_greatest(timeline: Timeline, ack: _Ack) -> Says:
+def _judge_greatest(timeline: Timeline, ack: _Ack) -> Says:
     frame, entry, greatest, record, last, merges = ack
     if record is None:
         yield breach(
@@ -157,7 +157,7 @@ def _is_second(timeline: Timeline, record: Call, last: tuple[Frame, Call], frame
     return interval_ms >= LEAST_INTERVAL_MS and together and frame.t_ns - first.t_ns <= interval_ms * MS / 4
 
 
-def _is_forgotten(timeline: Timeline, end: Frame, call: Call) -> Says:
+def _judge_forgotten(timeline: Timeline, end: Frame, call: Call) -> Says:
     taken, what = call.operation.completion, f"up to {call.entry}"
     if taken is not None and taken.seq < end.seq:
         ack = "a cumulative ACK that reaches it"

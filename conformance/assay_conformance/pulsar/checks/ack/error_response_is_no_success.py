@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.ack._receipts import Ended, asked_for, ended
+from assay_conformance.pulsar.checks.ack._receipts import EndedAck, asked_for, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 
 
@@ -8,11 +8,11 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 def error_response_is_no_success(timeline: Timeline) -> Says:
     """ack.error-response-is-no-success: an acknowledge call succeeds only after one of its ACKs was answered without an
     error."""
-    yield from each(ended(timeline, well=True), _has_a_good_answer, timeline)
+    yield from each(ended(timeline, well=True), _judge_good_answer, timeline)
     yield from each(ended(timeline, well=False), _was_refused, timeline)
 
 
-def _has_a_good_answer(timeline: Timeline, one: Ended) -> Says:
+def _judge_good_answer(timeline: Timeline, one: EndedAck) -> Says:
     calls, end = one
     for call in calls:
         asked = asked_for(timeline, call, end)
@@ -34,7 +34,7 @@ def _has_a_good_answer(timeline: Timeline, one: Ended) -> Says:
         )
 
 
-def _was_refused(timeline: Timeline, one: Ended) -> Says:
+def _was_refused(timeline: Timeline, one: EndedAck) -> Says:
     asked = (asked for call in one.calls for asked in asked_for(timeline, call, one.end))
     if any(ack.refused or ack.lost is not None for ack in asked):
         yield Exercised(one.end)

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Called, Over, Wrote
+from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCompleted
 
 MAX_IDS: Final = 1_000
 """What fits one command, as in the Java client."""
@@ -55,15 +55,15 @@ def _acks(timeline: Timeline) -> Iterator[_Ack]:
     for consumer in timeline.consumers if timeline.events.frames("ACK") else ():
         sessions: dict[int, _Session] = {}
         for moment in timeline.course(consumer):
-            if isinstance(moment, Called):
+            if isinstance(moment, SettleCompleted):
                 call = moment.call
                 single = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)
                 if single and moment.session is not None:
                     sessions.setdefault(id(moment.session), _Session()).is_called(call)
-            elif isinstance(moment, Over):
+            elif isinstance(moment, SessionOver):
                 known = sessions.setdefault(id(moment.session), _Session())
                 known.waiting, known.last = {}, None
-            elif isinstance(moment, Wrote) and _takes_several(timeline, moment):
+            elif isinstance(moment, AckWritten) and _takes_several(timeline, moment):
                 known = sessions.setdefault(id(moment.session), _Session())
                 before, known.last = known.last, moment.event
                 entries = acked_entries(moment.session, moment.event)
@@ -73,7 +73,7 @@ def _acks(timeline: Timeline) -> Iterator[_Ack]:
                 yield _Ack(consumer, moment.event, before, next(late, None))
 
 
-def _takes_several(timeline: Timeline, wrote: Wrote) -> bool:
+def _takes_several(timeline: Timeline, wrote: AckWritten) -> bool:
     version = timeline.agreed_version(wrote.event.conn, wrote.event) or 0
     return version >= SEVERAL_IDS_SINCE and not wrote.is_cumulative
 

@@ -38,8 +38,8 @@ def flushed_in_time(timeline: Timeline) -> Says:
     ended, and ACKs of one interval leave together."""
     pending = [*_pending(timeline)]
     yield from each(pending, _leaves_in_time, timeline)
-    yield from each(_sent_before_the_end(timeline), _is_exercised)
-    yield from each(_bunches(timeline, pending), _is_grouped, timeline)
+    yield from each(_sent_before_the_end(timeline), _judge_exercised)
+    yield from each(_bunches(timeline, pending), _judge_grouped, timeline)
 
 
 def _taken(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
@@ -61,7 +61,7 @@ def _sent_before_the_end(timeline: Timeline) -> Iterator[Frame]:
             yield sent
 
 
-def _is_exercised(sent: Frame) -> Says:
+def _judge_exercised(sent: Frame) -> Says:
     yield Exercised(sent)
 
 
@@ -111,7 +111,7 @@ def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[_Bunch]:
         yield _Bunch(consumer, [frames[seq] for seq in sorted(frames)])
 
 
-def _is_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
+def _judge_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
     """Judge whether acks are grouped.
 
     Three flushes in half an interval are no timer's work, unless a full group went at once.

@@ -29,7 +29,7 @@ def flushed_on_close(timeline: Timeline) -> Says:
     flushes = {one.left.seq: one.left for one in owed if one.left is not None and _has_closed(one, one.left)}
     for flush in flushes.values():
         yield Exercised(flush)
-    yield from each(_left_over(owed), _is_forgotten, timeline)
+    yield from each(_left_over(owed), _judge_forgotten, timeline)
 
 
 def _asked(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event]]:
@@ -58,7 +58,7 @@ def _left_over(owed: list[Owed]) -> Iterator[Owed]:
             yield one
 
 
-def _is_forgotten(timeline: Timeline, owed: Owed) -> Says:
+def _judge_forgotten(timeline: Timeline, owed: Owed) -> Says:
     """Judge whether an ack was forgotten.
 
     Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER.

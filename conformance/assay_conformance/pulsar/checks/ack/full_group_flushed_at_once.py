@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import acked_entries, elapsed, of_batch
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Wrote
+from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCalled, SettleCompleted
 
 
 @dataclass(slots=True)
@@ -38,22 +38,22 @@ def _groups(timeline: Timeline) -> Iterator[_Group]:
 def _groups_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Group]:
     sessions: dict[int, _Gathering] = {}
     for moment in timeline.course(consumer):
-        if isinstance(moment, Asked):
+        if isinstance(moment, SettleCalled):
             call = moment.call
             fit = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)
             if fit and moment.session is not None:
                 sessions.setdefault(id(moment.session), _Gathering()).waiting[call.entry] = call
-        elif isinstance(moment, Called):
+        elif isinstance(moment, SettleCompleted):
             _fills(timeline, sessions, moment)
-        elif isinstance(moment, Wrote) and id(moment.session) in sessions and not moment.is_cumulative:
+        elif isinstance(moment, AckWritten) and id(moment.session) in sessions and not moment.is_cumulative:
             yield from _leave(timeline, consumer, sessions[id(moment.session)], moment)
-        elif isinstance(moment, Over):
+        elif isinstance(moment, SessionOver):
             state = sessions.pop(id(moment.session), None)
             if state is not None and state.since is not None:
                 yield _Group(consumer, len(state.full), state.since, moment.event)
 
 
-def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: Called) -> None:
+def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: SettleCompleted) -> None:
     """Note a call that may fill the group.
 
     It is full, at the latest, when a call has ended and so many entries wait.
@@ -65,7 +65,7 @@ def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: Called) 
         state.full, state.since = set(state.waiting), called.event
 
 
-def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: Wrote) -> Iterator[_Group]:
+def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: AckWritten) -> Iterator[_Group]:
     settled = set(acked_entries(wrote.session, wrote.event)) & state.waiting.keys()
     if state.since is not None and settled & state.full:
         yield _Group(consumer, len(state.full), state.since, wrote.event)

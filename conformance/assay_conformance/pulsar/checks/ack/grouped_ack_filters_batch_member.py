@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from assay_conformance.checks.consumption import holds_acks, in_force, is_open, of_batch
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
+from assay_conformance.pulsar.timeline.courses import (
+    AckWritten,
+    Delivered,
+    Dispatched,
+    SessionOver,
+    SettleCalled,
+    SettleCompleted,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -35,20 +42,20 @@ class _Course:
     def says(self) -> Says:
         for moment in self._timeline.course(self._consumer):
             match moment:
-                case Asked() if of_batch(moment.call.message.message_id):
+                case SettleCalled() if of_batch(moment.call.message.message_id):
                     self._is_asked(moment)
-                case Called() if of_batch(moment.call.message.message_id):
+                case SettleCompleted() if of_batch(moment.call.message.message_id):
                     self._is_called(moment)
-                case Sent() if moment.event.to_receiver:
+                case Dispatched() if moment.event.to_receiver:
                     self._comes(moment)
-                case Handed():
+                case Delivered():
                     yield from self._is_handed(moment)
-                case Wrote():
+                case AckWritten():
                     yield from self._is_acked(moment)
-                case Over():
+                case SessionOver():
                     self._over()
 
-    def _is_asked(self, asked: Asked) -> None:
+    def _is_asked(self, asked: SettleCalled) -> None:
         """Hold an ack, unless an earlier copy of its message is still on its way to the application."""
         entry, place = asked.entry, asked.call.message.message_id.batch_index
         if asked.is_nack or asked.call.cumulative or asked.session is None:
@@ -56,12 +63,12 @@ class _Course:
         elif self._came[entry] == self._handed[entry, place]:
             self._held.setdefault(entry, {}).setdefault(place, _Held(asked.call))
 
-    def _is_called(self, called: Called) -> None:
+    def _is_called(self, called: SettleCompleted) -> None:
         held = self._held.get(called.call.entry, {}).get(called.call.message.message_id.batch_index)
         if held is not None and held.call.operation is called.call.operation:
             held.taken = True
 
-    def _comes(self, sent: Sent) -> None:
+    def _comes(self, sent: Dispatched) -> None:
         frame, meta = sent.event, sent.event.meta
         self._came[sent.entry] += 1
         is_batch = meta is not None and bool(meta.batch) and meta.chunk_id is None and frame.intact is not False
@@ -72,7 +79,7 @@ class _Course:
             else:
                 del members[place]
 
-    def _is_handed(self, handed: Handed) -> Says:
+    def _is_handed(self, handed: Delivered) -> Says:
         self._handed[handed.entry, handed.place] += 1
         held = self._held.get(handed.entry, {}).get(handed.place)
         if held is not None and held.again is not None:
@@ -80,7 +87,7 @@ class _Course:
             if held.certain:
                 yield from self._handed_over(held, handed.place)
 
-    def _is_acked(self, wrote: Wrote) -> Says:
+    def _is_acked(self, wrote: AckWritten) -> Says:
         """Judge an ACK. Its messages were held for certain if it left a good while after their batch had come again."""
         if wrote.is_cumulative:
             self._held.clear()
@@ -98,7 +105,7 @@ class _Course:
 
     def _handed_over(self, held: _Held, place: int) -> Says:
         self._held[held.call.entry].pop(place, None)
-        yield from each([held], _is_handed_over, self._timeline)
+        yield from each([held], _judge_handed_over, self._timeline)
 
     def _over(self) -> None:
         self._held.clear()
@@ -106,7 +113,7 @@ class _Course:
         self._handed.clear()
 
 
-def _is_handed_over(timeline: Timeline, held: _Held) -> Says:
+def _judge_handed_over(timeline: Timeline, held: _Held) -> Says:
     call, again, handed = held.call, held.again, held.handed
     if again is None or handed is None:
         return

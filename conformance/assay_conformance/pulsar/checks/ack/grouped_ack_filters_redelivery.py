@@ -18,7 +18,14 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Sent, Wrote
+from assay_conformance.pulsar.timeline.courses import (
+    AckWritten,
+    Delivered,
+    Dispatched,
+    SessionOver,
+    SettleCalled,
+    SettleCompleted,
+)
 from assay_conformance.pulsar.timeline.permits import queue_of
 
 
@@ -53,21 +60,21 @@ class _Course:
 
     def says(self) -> Says:
         for moment in self._timeline.course(self._consumer):
-            if isinstance(moment, Asked):
+            if isinstance(moment, SettleCalled):
                 if not moment.is_nack and moment.session is not None and not of_batch(moment.call.message.message_id):
                     self._held.setdefault(moment.entry, _Held(moment.call, self._copies[moment.entry]))
-            elif isinstance(moment, Called):
+            elif isinstance(moment, SettleCompleted):
                 self._is_called(moment)
-            elif isinstance(moment, Sent) and moment.event.to_receiver:
+            elif isinstance(moment, Dispatched) and moment.event.to_receiver:
                 yield from self._comes(moment)
-            elif isinstance(moment, Handed):
+            elif isinstance(moment, Delivered):
                 yield from self._is_handed(moment)
-            elif isinstance(moment, Wrote) and not moment.is_cumulative:
+            elif isinstance(moment, AckWritten) and not moment.is_cumulative:
                 yield from self._is_acked(moment)
-            elif isinstance(moment, Over):
+            elif isinstance(moment, SessionOver):
                 yield from self._ends(moment)
 
-    def _is_called(self, called: Called) -> None:
+    def _is_called(self, called: SettleCompleted) -> None:
         call = called.call
         held = self._held.get(call.entry)
         if held is not None and held.call.operation is call.operation:
@@ -79,7 +86,7 @@ class _Course:
         if reached is None or reached.entry < call.entry:
             self._reached[call.entry.topic] = call
 
-    def _comes(self, sent: Sent) -> Says:
+    def _comes(self, sent: Dispatched) -> Says:
         frame, meta = sent.event, sent.event.meta
         plain = meta is not None and not meta.batch and meta.chunk_id is None and frame.intact is not False
         held = self._covering(sent.entry) if plain else None
@@ -99,7 +106,7 @@ class _Course:
         held = self._held.get(entry)
         return held if held is not None and held.taken else None
 
-    def _is_handed(self, moment: Handed) -> Says:
+    def _is_handed(self, moment: Delivered) -> Says:
         held = self._held.get(moment.entry)
         if held is None or held.again is None or held.stale > 0:
             self._copies[moment.entry] = max(0, self._copies[moment.entry] - 1)
@@ -112,9 +119,9 @@ class _Course:
 
     def _handed_over(self, held: _Held, again: Frame, handed: Received) -> Says:
         self._held.pop(held.call.entry, None)
-        yield from each([handed], _is_handed_over, self._timeline, held.call, again)
+        yield from each([handed], _judge_handed_over, self._timeline, held.call, again)
 
-    def _is_acked(self, wrote: Wrote) -> Says:
+    def _is_acked(self, wrote: AckWritten) -> Says:
         """Judge an ACK. A message was covered for certain if it left a good while after the message had come again."""
         for entry in acked_entries(wrote.session, wrote.event):
             held = self._held.get(entry)
@@ -134,7 +141,7 @@ class _Course:
         else:
             yield from self._handed_over(held, again, held.handed)
 
-    def _ends(self, over: Over) -> Says:
+    def _ends(self, over: SessionOver) -> Says:
         session, end = over.session, over.event
         dropped = [held.again for held in self._held.values() if held.certain and held.again is not None]
         used = self._used.pop(id(session), 0)
@@ -161,10 +168,10 @@ class _Course:
             used += entry is not None and entry.topic == session.topic
         if came and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
             permits = f"{granted} permits; {dispatched} messages used them up"
-            yield from each([came[-1]], _is_starved, self._timeline, session, permits, again, end)
+            yield from each([came[-1]], _judge_starved, self._timeline, session, permits, again, end)
 
 
-def _is_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:
+def _judge_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:
     timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
     what = f"all up to {call.entry}" if call.cumulative else str(call.entry)
     yield breach(
@@ -176,7 +183,7 @@ def _is_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Receiv
     )
 
 
-def _is_starved(
+def _judge_starved(
     timeline: Timeline, session: ConsumerSession, permits: str, again: Frame, end: Frame, last: Frame
 ) -> Says:
     handle = -1 if session.consumer is None else session.consumer.handle

@@ -43,7 +43,7 @@ def other_topic_rejected(timeline: Timeline) -> Says:
     Consumers of one topic need not look which topic an id is of, and are not judged. A call that never ends is judged
     by `robustness.calls-do-not-hang`.
     """
-    yield from each(_mistakes(timeline), _is_rejected, timeline)
+    yield from each(_mistakes(timeline), _judge_rejected, timeline)
 
 
 def _mistakes(timeline: Timeline) -> Iterator[_Mistake]:
@@ -58,7 +58,7 @@ def _mistakes(timeline: Timeline) -> Iterator[_Mistake]:
             yield _Mistake(call, consumer, others[-1])
 
 
-def _is_rejected(timeline: Timeline, mistake: _Mistake) -> Says:
+def _judge_rejected(timeline: Timeline, mistake: _Mistake) -> Says:
     for end in timeline.events.completions("ack"):
         if end.op == mistake.invoke.op:
             yield from _ends_badly(mistake, end)

@@ -177,7 +177,7 @@ def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) ->
         position, (delivery, gone) = min(owed.items(), key=lambda one: one[0])
         stuck = orphan(timeline, subscription) if subscription.kind == "Shared" else None
         if stuck is None or stuck >= position:
-            yield from _is_owed(timeline, subscription, delivery, gone)
+            yield from _judge_owed(timeline, subscription, delivery, gone)
 
 
 def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
@@ -207,7 +207,7 @@ def _comes_again(
     )
 
 
-def _is_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery, end: Event) -> Says:
+def _judge_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery, end: Event) -> Says:
     """Judge what is owed to a consumer that came since, and kept having permits for it."""
     served_ns = SERVED_NS
     if subscription.kind == "Failover":

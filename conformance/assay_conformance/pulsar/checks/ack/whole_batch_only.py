@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import REFUSED, buries
+from assay_conformance.checks.consumption import REFUSED, moves_to_dead_letter
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers, is_kept
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Over, Sent, Wrote
+from assay_conformance.pulsar.timeline.courses import AckWritten, Dispatched, SessionOver, SettleCalled, SettleCompleted
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class _Settled(NamedTuple):
 
 def _settled(timeline: Timeline) -> Iterator[_Settled]:
     for consumer in batched_consumers(timeline, index_ack=False):
-        if not buries(timeline.view, consumer):
+        if not moves_to_dead_letter(timeline.view, consumer):
             yield from _settled_of(timeline, consumer)
 
 
@@ -50,25 +50,25 @@ def _settled_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Settled]:
     reached: dict[str, Entry] = {}
     seeks = Seeks(timeline, consumer)
     for moment in timeline.course(consumer):
-        if isinstance(moment, Sent):
+        if isinstance(moment, Dispatched):
             if is_kept(timeline, moment.entry):
                 _comes(batches, consumer, moment)
-        elif isinstance(moment, Asked) and not moment.is_nack:
+        elif isinstance(moment, SettleCalled) and not moment.is_nack:
             _is_asked(batches, reached, moment.call)
-        elif isinstance(moment, Called):
+        elif isinstance(moment, SettleCompleted):
             own = batches.get(moment.call.entry)
             if own is not None and 0 < len(own.settled) < own.size and own.partial_ns is None:
                 own.partial_ns = moment.call.called_ns
-        elif isinstance(moment, Wrote) and not moment.is_cumulative:
+        elif isinstance(moment, AckWritten) and not moment.is_cumulative:
             yield from _acks(batches, reached, moment, seeks)
-        elif isinstance(moment, Over) and (end := moment.by_client) is not None:
+        elif isinstance(moment, SessionOver) and (end := moment.by_client) is not None:
             for batch in [one for one in batches.values() if moment.ends(one.entry)]:
                 batch.unclear = batch.unclear or end.command == "SEEK"
                 if batch.frame.seq > moment.session.request.seq and _is_owed(batch, end):
                     yield _Settled(batch, end, len(batch.settled))
 
 
-def _comes(batches: dict[Entry, _Batch], consumer: Consumer, sent: Sent) -> None:
+def _comes(batches: dict[Entry, _Batch], consumer: Consumer, sent: Dispatched) -> None:
     frame, meta = sent.event, sent.event.meta
     if not frame.to_receiver or meta is None or (meta.batch or 0) < 2:
         return
@@ -96,7 +96,9 @@ def _is_asked(batches: dict[Entry, _Batch], reached: dict[str, Entry], call: Cal
         own.completing = call
 
 
-def _acks(batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: Wrote, seeks: Seeks) -> Iterator[_Settled]:
+def _acks(
+    batches: dict[Entry, _Batch], reached: dict[str, Entry], wrote: AckWritten, seeks: Seeks
+) -> Iterator[_Settled]:
     """Yield what an ACK settles.
 
     A cumulative ack of a later entry settles all of this one, and a seek what it passes over.
@@ -131,7 +133,7 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
     batch, then, settled, is_partial = one
     consumer, entry, call = batch.consumer, batch.entry, batch.completing
     if then.command != "ACK":
-        yield from _is_forgotten(timeline, batch, then)
+        yield from _judge_forgotten(timeline, batch, then)
     elif is_partial:
         yield breach(
             "ack-set-sent",
@@ -157,7 +159,7 @@ def _was_held_back(timeline: Timeline, batch: _Batch, call: Call) -> bool:
     return batch.partial_ns is not None and call.invoke.t_ns - batch.partial_ns >= interval_ns
 
 
-def _is_forgotten(timeline: Timeline, batch: _Batch, end: Frame) -> Says:
+def _judge_forgotten(timeline: Timeline, batch: _Batch, end: Frame) -> Says:
     call = batch.completing
     taken = None if call is None else call.operation.completion
     if call is not None and taken is not None:

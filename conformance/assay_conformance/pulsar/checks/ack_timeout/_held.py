@@ -10,7 +10,15 @@ from assay_conformance.checks.settled import Settled
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, steps, timed
 from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline, ended_ns
-from assay_conformance.pulsar.timeline.courses import Asked, Closing, Handed, Over, Redelivery, SentRound, taken
+from assay_conformance.pulsar.timeline.courses import (
+    CloseCalled,
+    Delivered,
+    ReconsumeLaterCalled,
+    RedeliverWritten,
+    SessionOver,
+    SettleCalled,
+    taken,
+)
 
 
 class Held(NamedTuple):
@@ -27,16 +35,16 @@ class Held(NamedTuple):
         return max(self.frame.t_ns, ended_ns(self.event))
 
 
-class Ended(NamedTuple):
+class EndedHold(NamedTuple):
     """Messages that were `held` until a request, or until they could be asked for no more."""
 
-    by: Redelivery | Over | Closing
+    by: RedeliverWritten | SessionOver | CloseCalled
     consumer: Consumer
     span: Span
     held: list[Held]
 
 
-def ended(timeline: Timeline) -> Iterator[Ended]:
+def ended(timeline: Timeline) -> Iterator[EndedHold]:
     """Yield whole entries that were handed over and held until something ended that.
 
     They were neither acknowledged nor nacked, nor to go round by a retry letter that fails.
@@ -45,7 +53,7 @@ def ended(timeline: Timeline) -> Iterator[Ended]:
         yield from _ended(timeline, consumer, span)
 
 
-def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended]:
+def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[EndedHold]:
     """Yield the ends of what a consumer held.
 
     `unsure`: what may be held since an unknown time, as what was handed over twice, or not at all, as what comes again
@@ -56,7 +64,7 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
     unsure: set[Entry] = set()
     nacked: set[Entry] = set()
     for moment, _, frame, is_sure in steps(timeline, consumer):
-        if isinstance(moment, Handed) and frame is not None:
+        if isinstance(moment, Delivered) and frame is not None:
             entry, message = moment.entry, moment.event
             is_settled = settled.holds(consumer.handle, entry)
             if not is_sure or of_batch(message.message_id) or entry in held or is_settled:
@@ -64,22 +72,22 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
                 unsure.add(entry)
             elif entry not in unsure:
                 held[entry] = Held(entry, message, frame)
-        elif isinstance(moment, Asked):
+        elif isinstance(moment, SettleCalled):
             if not moment.is_nack:
                 settled.asked(moment.call)
             for entry in [*held] if moment.call.cumulative else [moment.entry]:
                 if moment.call.covers(entry):
                     held.pop(entry, None)
             nacked |= {moment.entry} if moment.is_nack else set()
-        elif isinstance(moment, SentRound) and moment.fails:
+        elif isinstance(moment, ReconsumeLaterCalled) and moment.fails:
             held.pop(moment.entry, None)
             nacked.add(moment.entry)
-        elif isinstance(moment, Redelivery | Over | Closing):
+        elif isinstance(moment, RedeliverWritten | SessionOver | CloseCalled):
             found = [one for _, one in taken(held, moment)]
-            if isinstance(moment, Redelivery) and moment.named:
+            if isinstance(moment, RedeliverWritten) and moment.named:
                 unsure = {entry for entry in unsure if not moment.ends(entry)}
                 found = [one for one in found if one.entry not in nacked]
-            elif isinstance(moment, Redelivery):
+            elif isinstance(moment, RedeliverWritten):
                 # One that names nothing asks for everything: it is judged by the message that waited longest.
                 found = [] if nacked or unsure else sorted(found, key=lambda one: one.event.t_ns)[:1]
-            yield Ended(moment, consumer, span, found)
+            yield EndedHold(moment, consumer, span, found)

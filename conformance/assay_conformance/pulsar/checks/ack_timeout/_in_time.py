@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.consumption import buries, elapsed
-from assay_conformance.pulsar.checks.ack_timeout._held import Ended, Held, ended
+from assay_conformance.checks.consumption import elapsed, moves_to_dead_letter
+from assay_conformance.pulsar.checks.ack_timeout._held import EndedHold, Held, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, ms
-from assay_conformance.pulsar.timeline.courses import Redelivery
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten
 
 
-def waits(timeline: Timeline, *, even: bool) -> Iterator[tuple[Ended, Held]]:
+def waits(timeline: Timeline, *, even: bool) -> Iterator[tuple[EndedHold, Held]]:
     """Yield every message that was held until a request, or overdue when its session ended.
 
     The time-out is a whole number of its ticks (`even`), or else is not.
     """
     for end in ended(timeline):
-        is_owed = isinstance(end.by, Redelivery) or not buries(timeline.view, end.consumer)
+        is_owed = isinstance(end.by, RedeliverWritten) or not moves_to_dead_letter(timeline.view, end.consumer)
         if end.span.even is even and is_owed:
             yield from ((end, held) for held in end.held)
 
 
-def in_time(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
+def in_time(timeline: Timeline, wait: tuple[EndedHold, Held]) -> Says:
     """Judge whether it came not before the time-out, and not after it and two ticks."""
     (by, consumer, span, _), held = wait
     handed, event, bounds = held.event, by.event, timeline.bounds
@@ -29,7 +29,7 @@ def in_time(timeline: Timeline, wait: tuple[Ended, Held]) -> Says:
     is_late = bounds.is_past("ack-timeout", handed.t_ns + span.most_ns, event.t_ns)
     if is_late:
         bounds.check_fair("ack-timeout", handed.t_ns, event.t_ns, what="whether it was asked for too late")
-    if not isinstance(by, Redelivery):
+    if not isinstance(by, RedeliverWritten):
         if is_late:
             said = (
                 f"{said} {ms(handed.t_ns)}; it was neither acknowledged nor nacked, and no redelivery was requested "

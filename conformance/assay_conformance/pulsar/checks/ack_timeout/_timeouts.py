@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Handed, Moment, Over, Sent
+from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, Moment, SessionOver
 
 DEFAULT_TICK_MS = 1_000
 
@@ -31,7 +31,7 @@ def timed(timeline: Timeline) -> Iterator[tuple[Consumer, Span]]:
             yield consumer, Span(timeout_ms * MS, most_ms * MS, even=timeout_ms % set_ms == 0)
 
 
-class Step(NamedTuple):
+class HeldStep(NamedTuple):
     """A moment, and the last MESSAGE of each entry on the sessions that run. `frame`: what a message came with that is
     handed over while its session runs; `is_sure`: that no other copy may be meant."""
 
@@ -41,22 +41,22 @@ class Step(NamedTuple):
     is_sure: bool = False
 
 
-def steps(timeline: Timeline, consumer: Consumer) -> Iterator[Step]:
+def steps(timeline: Timeline, consumer: Consumer) -> Iterator[HeldStep]:
     """Yield the course of a consumer, and what its messages came with."""
     last: dict[Entry, Frame] = {}
     copies: dict[Entry, int] = {}
     for moment in timeline.course(consumer):
-        step = Step(moment, last)
-        if isinstance(moment, Over):
+        step = HeldStep(moment, last)
+        if isinstance(moment, SessionOver):
             for entry in [entry for entry in last if moment.ends(entry)]:
                 del last[entry]
-        elif isinstance(moment, Sent) and moment.event.to_receiver:
+        elif isinstance(moment, Dispatched) and moment.event.to_receiver:
             copies[moment.entry] = copies.get(moment.entry, 0) + moment.event.messages
             last[moment.entry] = moment.event
-        elif isinstance(moment, Handed):
+        elif isinstance(moment, Delivered):
             frame, count = last.get(moment.entry), copies.get(moment.entry, 0)
             copies[moment.entry] = max(0, count - 1)
             if timeline.session_at(consumer, moment.entry.topic, moment.event) is not None:
                 # Of two copies on their way it is not known which one this is, nor whether the first was thrown away.
-                step = Step(moment, last, frame, is_sure=frame is not None and count <= frame.messages)
+                step = HeldStep(moment, last, frame, is_sure=frame is not None and count <= frame.messages)
         yield step

@@ -5,10 +5,18 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, Step, steps, timed
+from assay_conformance.pulsar.checks.ack_timeout._timeouts import HeldStep, Span, steps, timed
 from assay_conformance.pulsar.timeline import Breach, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Handed, Over, Redelivery, Sent, taken
+from assay_conformance.pulsar.timeline.courses import (
+    Delivered,
+    Dispatched,
+    RedeliverWritten,
+    SessionOver,
+    SettleCalled,
+    SettleCompleted,
+    taken,
+)
 
 
 @dataclass(slots=True)
@@ -28,15 +36,15 @@ class _Holdings:
     of_unknown_copy: set[Entry] = field(default_factory=set)
     """Batches that came again before all of them had been handed over: which copy the others are of is not known."""
 
-    def see(self, step: Step) -> None:
+    def see(self, step: HeldStep) -> None:
         """Take in what is no request and no end."""
         moment, last, frame, is_sure = step
-        if isinstance(moment, Sent) and moment.event.to_receiver:
+        if isinstance(moment, Dispatched) and moment.event.to_receiver:
             self.acked_in_time.pop(moment.entry, None)
             self.acked.pop(moment.entry, None)
             if 0 < len(self.handed.pop(moment.entry, ())) < moment.event.messages:
                 self.of_unknown_copy.add(moment.entry)
-        elif isinstance(moment, Handed) and frame is not None:
+        elif isinstance(moment, Delivered) and frame is not None:
             self.acked_in_time.pop(moment.entry, None)
             self.handed.setdefault(moment.entry, set()).add(moment.place)
             if is_sure:
@@ -45,9 +53,9 @@ class _Holdings:
                 self.held_since.pop(moment.entry, None)
                 self.of_unknown_copy.add(moment.entry)
                 self.is_unsure = True
-        elif isinstance(moment, Asked) and moment.is_nack:
+        elif isinstance(moment, SettleCalled) and moment.is_nack:
             self.nacked.add(moment.entry)
-        elif isinstance(moment, Called) and not moment.is_nack and moment.session is not None:
+        elif isinstance(moment, SettleCompleted) and not moment.is_nack and moment.session is not None:
             self._called(moment.call, last)
 
     def _called(self, call: Call, last: Mapping[Entry, Frame]) -> None:
@@ -81,14 +89,14 @@ def ended_by_ack(timeline: Timeline) -> Says:
         holdings = _Holdings(consumer.handle, span)
         for step in steps(timeline, consumer):
             moment = step.moment
-            if isinstance(moment, Redelivery) and moment.named:
+            if isinstance(moment, RedeliverWritten) and moment.named:
                 yield from _named(timeline, holdings, moment)
                 yield from _whole_messages(timeline, holdings, moment)
                 for entry in moment.named:
                     holdings.held_since.pop(entry, None)
-            elif isinstance(moment, Redelivery):
+            elif isinstance(moment, RedeliverWritten):
                 yield from _everything(timeline, holdings, moment)
-            elif isinstance(moment, Over):
+            elif isinstance(moment, SessionOver):
                 for entry, (_, since) in taken(holdings.acked_in_time, moment):
                     due_ns, seen_ns = since.t_ns + span.most_ns, moment.event.t_ns
                     if entry not in holdings.nacked and timeline.bounds.is_past("ack-timeout", due_ns, seen_ns):
@@ -98,7 +106,7 @@ def ended_by_ack(timeline: Timeline) -> Says:
                 holdings.see(step)
 
 
-def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
+def _named(timeline: Timeline, holdings: _Holdings, request: RedeliverWritten) -> Says:
     event, topic = request.event, request.session.topic
     for id in event.ids:
         entry = Entry(topic, id.ledger, id.entry)
@@ -109,7 +117,7 @@ def _named(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says
             yield _asked_after_ack(call, entry, event)
 
 
-def _everything(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
+def _everything(timeline: Timeline, holdings: _Holdings, request: RedeliverWritten) -> Says:
     """Judge a request without ids, which is due when the application holds something."""
     calls = [call for _, (call, _) in taken(holdings.acked_in_time, request)]
     if calls and not (holdings.held_since or holdings.is_unsure or holdings.nacked):
@@ -128,7 +136,7 @@ def _asked_after_ack(call: Call, entry: Entry, event: Frame) -> Breach:
     )
 
 
-def _whole_messages(timeline: Timeline, holdings: _Holdings, request: Redelivery) -> Says:
+def _whole_messages(timeline: Timeline, holdings: _Holdings, request: RedeliverWritten) -> Says:
     """Judge whether a request that names the last chunk of a held message names its others, too."""
     for last in sorted(request.named):
         chunks = timeline.once(Arrivals).joined(request.session, last, request.event)

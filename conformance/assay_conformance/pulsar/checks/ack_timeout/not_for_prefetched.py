@@ -6,7 +6,7 @@ from assay_conformance.checks.consumption import elapsed
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import steps, timed
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Handed, Redelivery
+from assay_conformance.pulsar.timeline.courses import Delivered, RedeliverWritten
 
 Waited = tuple[Consumer, Entry, Frame, Event]
 
@@ -19,12 +19,12 @@ def _waited(timeline: Timeline) -> Iterator[Waited]:
     for consumer, span in timed(timeline):
         handed: set[Entry] = set()
         for moment, last, frame, is_sure in steps(timeline, consumer):
-            if isinstance(moment, Handed):
+            if isinstance(moment, Delivered):
                 first, due_ns = moment.entry not in handed, span.most_ns + (0 if frame is None else frame.t_ns)
                 if first and is_sure and timeline.bounds.is_past("ack-timeout", due_ns, moment.event.t_ns):
                     yield consumer, moment.entry, last[moment.entry], moment.event
                 handed.add(moment.entry)
-            elif isinstance(moment, Redelivery):
+            elif isinstance(moment, RedeliverWritten):
                 for entry in sorted(moment.named - handed):
                     if entry in last and last[entry].intact is not False and not _may_be_chunk(last[entry]):
                         yield consumer, entry, last[entry], moment.event

@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 from assay_conformance.ledger.clauses import ORDERED_TYPES
-from assay_conformance.pulsar.checks.ack_timeout._held import Ended, ended
+from assay_conformance.pulsar.checks.ack_timeout._held import EndedHold, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Redelivery
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten
 
 
 @check("ack-timeout.request-fits-subscription-type", of=ended)
-def request_fits_subscription_type(timeline: Timeline, end: Ended) -> Says:
+def request_fits_subscription_type(timeline: Timeline, end: EndedHold) -> Says:
     """ack-timeout.request-fits-subscription-type: after a time-out, a redelivery request names ids on Shared and
     Key_Shared, and none on Exclusive and Failover. Judged where the time-out of a requested message has passed, so that
     nothing else explains the request."""
     by, bounds = end.by, timeline.bounds
     due = ((one, one.done_ns + end.span.least_ns) for one in end.held)
     over = [one for one, due_ns in due if not bounds.is_before("time-out-early", due_ns, by.event.t_ns)]
-    if not isinstance(by, Redelivery) or not over:
+    if not isinstance(by, RedeliverWritten) or not over:
         return
     kind = str(by.session.request.fields.get("subType"))
     if (kind in ORDERED_TYPES) is not bool(by.named):

@@ -16,7 +16,7 @@ def called_ns(send: Send | None) -> int | None:
     return None if send is None or send.completion is None else send.completion.called_ns
 
 
-class Asked(NamedTuple):
+class FlushCalls(NamedTuple):
     """When the application asked for the open batch of a producer to leave, and how long that may have waited for its
     turn."""
 
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     latest_end_ns: list[float]
 
     @classmethod
-    def of(cls, timeline: Timeline, handle: int) -> Asked:
+    def of(cls, timeline: Timeline, handle: int) -> FlushCalls:
         closing = timeline.events.invokes_of(handle, "flush", "close")
         sends = [send.invoke for send in timeline.sends_of(handle) if is_synchronous(timeline, send)]
         began, ends = [], []

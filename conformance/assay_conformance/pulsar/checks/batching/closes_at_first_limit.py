@@ -30,7 +30,7 @@ def closes_at_first_limit(timeline: Timeline) -> Says:
     message to wait for; whether it waits for receipts is a matter of its own.
     """
     batches = list(_batches(timeline))
-    yield from each(batches, _is_in_limits)
+    yield from each(batches, _judge_in_limits)
     yield from each(batches, _leaves_in_time, timeline)
     yield from each(batches, _leaves_when_full, timeline)
 
@@ -53,7 +53,7 @@ def _batches(timeline: Timeline) -> Iterator[_Batch]:
                 yield _Batch(unit, limits, limits.reached_by(unit, after) is not None)
 
 
-def _is_in_limits(batch: _Batch) -> Says:
+def _judge_in_limits(batch: _Batch) -> Says:
     unit, limits, is_full = batch
     frame, messages, inside = unit.first, len(unit.numbers), sum(member.size for member in unit.first.members[:-1])
     if is_full:

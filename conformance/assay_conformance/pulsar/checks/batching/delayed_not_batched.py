@@ -10,7 +10,7 @@ def delayed_not_batched(timeline: Timeline) -> Says:
     """batching.delayed-not-batched: a message with a delivery time leaves in an entry of its own that carries the time,
     after the batch that was open. Order is judged on each topic or partition by the numbers of messages."""
     delayed = list(_delayed(timeline))
-    yield from each({id(one[1]): one for one in reversed(delayed)}.values(), _is_alone)
+    yield from each({id(one[1]): one for one in reversed(delayed)}.values(), _judge_alone)
     yield from each(delayed, _keeps_its_place)
 
 
@@ -28,7 +28,7 @@ def is_delayed(send: Send) -> bool:
     return any(send.invoke.args.get(key) is not None for key in ("deliver_after_ms", "deliver_at_ms"))
 
 
-def _is_alone(delayed: tuple[Send, Unit]) -> Says:
+def _judge_alone(delayed: tuple[Send, Unit]) -> Says:
     (send, unit), frame = delayed, delayed[1].first
     asked = (
         f"{unit.line}: message {send.invoke.number} was sent with a delivery time at {ms(send.invoke.t_ns)}; expected "

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import FlushCalls, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     CROSSING_NS,
     Limits,
@@ -75,7 +75,7 @@ class _Producer:
         client = timeline.openings[handle].args.get("client")
         handles = (other for other, opening in timeline.openings.items() if opening.args.get("client") == client)
         self._held_by_all = _Held.of(send for other in handles for send in timeline.sends_of(other))
-        self.asked = Asked.of(timeline, handle)
+        self.asked = FlushCalls.of(timeline, handle)
 
     def batches(self) -> Iterator[_Batch]:
         """Yield the batches of all its partitions, where brokers read what is written as it comes."""

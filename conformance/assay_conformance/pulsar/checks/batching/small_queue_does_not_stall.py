@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Overdue
-from assay_conformance.pulsar.checks.batching._closing import Asked, called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import FlushCalls, called_ns, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -49,9 +49,9 @@ def small_queue_does_not_stall(timeline: Timeline) -> Says:
     yield from each(left, _fits, timeline)
     yield from each(left, _leaves_in_time, timeline)
     queues = {queue.handle: queue for queue in small}
-    yield from each(timeline.events.of(Overdue) if queues else (), _is_not_stuck, timeline, queues)
+    yield from each(timeline.events.of(Overdue) if queues else (), _judge_not_stuck, timeline, queues)
     filled = {id(one.unit) for one in left if one.is_full}
-    yield from each(_pairs(timeline, small, filled), _are_apart, timeline)
+    yield from each(_pairs(timeline, small, filled), _judge_apart, timeline)
 
 
 class _Queue(NamedTuple):
@@ -143,7 +143,7 @@ def _leaves_in_time(timeline: Timeline, left: _Left) -> Says:
         )
 
 
-def _is_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdue) -> Says:
+def _judge_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Overdue) -> Says:
     """Judge whether a send is stuck: nothing is in flight, so only the client's own batch keeps it waiting."""
     call = timeline.call_of(overdue.op)
     queue = queues.get(-1 if call is None or call.verb != "send" or call.handle is None else call.handle)
@@ -196,7 +196,7 @@ def _pairs(timeline: Timeline, small: list[_Queue], filled: set[int]) -> Iterato
         bounded = view.client_setting(handle, "memory_limit_bytes")
         if alone or bounded or timeline.batches_by_key(handle) or not is_clear(timeline, handle):
             continue
-        asked, slack_ns = Asked.of(timeline, handle), TOLERANCES["batch-delay"].slack_ns
+        asked, slack_ns = FlushCalls.of(timeline, handle), TOLERANCES["batch-delay"].slack_ns
         for producer in timeline.producers_of(handle):
             for before, unit in pairwise(producer.units) if view.is_read_at_once() else ():
                 since_ns, began_ns = asked_ns(view, before), asked_ns(view, unit)
@@ -217,7 +217,7 @@ def _is_full(producer: Producer, unit: Unit, limits: Limits) -> bool:
     return bool(limits.reached_by(before, unit, headers=True) or limits.reached_by(unit, after, headers=True))
 
 
-def _are_apart(timeline: Timeline, pair: _Pair) -> Says:
+def _judge_apart(timeline: Timeline, pair: _Pair) -> Says:
     before, unit, since_ns, delay_ms = pair
     if timeline.bounds.is_before("batch-delay", before.first.t_ns + delay_ms * MS, unit.first.t_ns):
         for until_ns in (since_ns, unit.first.t_ns):

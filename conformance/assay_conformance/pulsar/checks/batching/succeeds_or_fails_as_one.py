@@ -11,7 +11,7 @@ def succeeds_or_fails_as_one(timeline: Timeline) -> Says:
     entry, or none. A message that has not ended when the history does is not judged."""
     batches = [unit for unit in timeline.batches if len(unit.numbers) > 1]
     yield from each(batches, _end_alike, timeline)
-    yield from each((unit for unit in batches if unit.receipts), _have_places, timeline)
+    yield from each((unit for unit in batches if unit.receipts), _judge_places, timeline)
 
 
 def _end_alike(timeline: Timeline, unit: Unit) -> Says:
@@ -29,7 +29,7 @@ def _end_alike(timeline: Timeline, unit: Unit) -> Says:
         yield Exercised(unit.first)
 
 
-def _have_places(timeline: Timeline, unit: Unit) -> Says:
+def _judge_places(timeline: Timeline, unit: Unit) -> Says:
     """Judge the places of a batch's messages. An agent may leave out how many messages the batch has."""
     timeline.check_whole(unit.line.handle or 0)
     timeline.check_receipts(unit.line.handle or 0, unit.receipts[-1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay_conformance.checks.consumption import buries
+from assay_conformance.checks.consumption import moves_to_dead_letter
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.timeline import MS, AckCall, Consumer, Entry, Exercised, Says, Timeline, breach, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk
@@ -58,7 +58,7 @@ class Chunks:
         """
         asked = self.asked(consumer, entry, by=by)
         reaches = (not ack.call.cumulative or ack.call.covers(entry) for ack in asked)
-        return any(reaches) or buries(self._timeline.view, consumer)
+        return any(reaches) or moves_to_dead_letter(self._timeline.view, consumer)
 
     def may_have_expired(self, chunk: Chunk, at: Event) -> bool:
         """Return whether a message was incomplete for so long that it is dropped and its chunks are acknowledged."""
@@ -68,7 +68,7 @@ class Chunks:
         return bool(expiry_ms) and chunk.meta.publish_time_ms + expiry_ms <= now_ms
 
 
-def is_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
+def judge_given_up(timeline: Timeline, given_up: GivenUp) -> Says:
     """Judge chunks that were given up.
 
     What the application acknowledges itself is not judged, whatever happened to its chunks.

@@ -7,14 +7,16 @@ from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, 
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 
 
-def is_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:
+def judge_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:
     """Judge these messages, by their last chunks; `what` is special about them."""
     handles = {handle for handle, _ in whole}
-    yield from each((one for one in timeline.all_received if one.handle in handles), _is_as_sent, timeline, whole, what)
-    yield from each(timeline.once(Arrivals).offers if whole else (), _is_received, timeline, whole, what)
+    yield from each(
+        (one for one in timeline.all_received if one.handle in handles), _judge_as_sent, timeline, whole, what
+    )
+    yield from each(timeline.once(Arrivals).offers if whole else (), _judge_received, timeline, whole, what)
 
 
-def _is_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got: Received) -> Says:
+def _judge_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got: Received) -> Says:
     entry = timeline.entry_of(got)
     chunk = None if entry is None else whole.get((got.handle, entry))
     if chunk is None or chunk.frame.seq > got.seq:
@@ -31,6 +33,6 @@ def _is_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got: R
     )
 
 
-def _is_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, offer: Offer) -> Says:
     if (offer.consumer.handle, offer.entry) in whole:
         yield from whole_not_delivered(timeline, offer, f", {what}")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.chunking._intact import is_intact
+from assay_conformance.pulsar.checks.chunking._intact import judge_intact
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
@@ -21,4 +21,4 @@ def assembles_by_uuid(timeline: Timeline) -> Says:
                 interleaved.setdefault(chunk.place, chunk)
         elif chunk.fate is not ChunkFate.APPENDED:
             disturbed.add(chunk.key)
-    yield from is_intact(timeline, interleaved, "one of several messages with interleaved chunks")
+    yield from judge_intact(timeline, interleaved, "one of several messages with interleaved chunks")

@@ -20,7 +20,7 @@ def chunks_fit_max_message_size(timeline: Timeline) -> Says:
     """
     limit = HighestLimit(timeline)
     yield from each(sent_chunks(timeline), _fits, limit)
-    yield from each(timeline.events.completions("send"), _has_room, timeline, limit)
+    yield from each(timeline.events.completions("send"), _judge_room, timeline, limit)
 
 
 def _fits(limit: HighestLimit, chunk: Frame) -> Says:
@@ -37,7 +37,7 @@ def _fits(limit: HighestLimit, chunk: Frame) -> Says:
     )
 
 
-def _has_room(timeline: Timeline, limit: HighestLimit, end: Completion) -> Says:
+def _judge_room(timeline: Timeline, limit: HighestLimit, end: Completion) -> Says:
     call, handle, allowed = timeline.call(end), end.handle or 0, limit.before(end)
     properties = properties_bytes(call)
     splits = timeline.view.producer_setting(handle, "chunking") is True

@@ -26,12 +26,12 @@ def delivers_whole_only(timeline: Timeline) -> Says:
         incomplete[chunk.key] = chunk.frame
         if chunk.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
             disturbed.add(chunk.key)
-    yield from each(timeline.all_received if places else (), _is_whole, timeline, places, clean)
-    yield from each(arrivals.offers, _is_received, timeline, clean)
+    yield from each(timeline.all_received if places else (), _judge_whole, timeline, places, clean)
+    yield from each(arrivals.offers, _judge_received, timeline, clean)
     yield from (Exercised(frame) for frame in incomplete.values())
 
 
-def _is_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: dict[Place, int], got: Received) -> Says:
+def _judge_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: dict[Place, int], got: Received) -> Says:
     entry = timeline.entry_of(got)
     place = None if entry is None else (got.handle, entry)
     came = [chunk for chunk in places.get(place, ()) if chunk.frame.seq < got.seq] if place is not None else []
@@ -70,6 +70,6 @@ def _may_be_whole(chunk: Chunk, got: Received) -> bool:
     return is_last and (not chunk.frame.members or got.payload == chunk.frame.members[0].payload)
 
 
-def _is_received(timeline: Timeline, clean: dict[Place, int], offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, clean: dict[Place, int], offer: Offer) -> Says:
     if (offer.consumer.handle, offer.entry) in clean:
         yield from whole_not_delivered(timeline, offer)

@@ -32,11 +32,11 @@ def disabled_rejects_oversize(timeline: Timeline) -> Says:
     another requirement.
     """
     limit = HighestLimit(timeline)
-    yield from each(timeline.events.frames("SEND"), _is_no_larger, limit)
-    yield from each(_oversize(timeline, limit), _is_refused, timeline, limit)
+    yield from each(timeline.events.frames("SEND"), _judge_no_larger, limit)
+    yield from each(_oversize(timeline, limit), _judge_refused, timeline, limit)
 
 
-def _is_no_larger(limit: HighestLimit, send: Frame) -> Says:
+def _judge_no_larger(limit: HighestLimit, send: Frame) -> Says:
     allowed = limit.before(send)
     if 0 < allowed < send.size - PADDING_BYTES and from_client(send):
         yield breach(
@@ -64,7 +64,7 @@ def _oversize(timeline: Timeline, limit: HighestLimit) -> Iterator[tuple[Invoke,
             yield call, end
 
 
-def _is_refused(timeline: Timeline, limit: HighestLimit, oversize: tuple[Invoke, Completion]) -> Says:
+def _judge_refused(timeline: Timeline, limit: HighestLimit, oversize: tuple[Invoke, Completion]) -> Says:
     call, end = oversize
     if ended_unmeasured(timeline, end) or (end.error is ErrorClass.TIMEOUT and _outwaits(timeline, end.handle or 0)):
         return

@@ -18,12 +18,12 @@ def excludes_batching(timeline: Timeline) -> Says:
             yield Exercised(end)
         elif end.outcome is Outcome.OK:
             openings[handle] = timeline.openings[handle]
-    yield from each(timeline.sent, _is_no_part_of_a_batch, openings)
+    yield from each(timeline.sent, _judge_no_part_of_a_batch, openings)
     failed = (end for end in timeline.failed_sends if end.error is ErrorClass.TOO_LARGE)
-    yield from each((end for end in failed if end.handle in openings), _is_split, openings)
+    yield from each((end for end in failed if end.handle in openings), _judge_split, openings)
 
 
-def _is_no_part_of_a_batch(openings: dict[int, Invoke], sent: tuple[Unit, Frame]) -> Says:
+def _judge_no_part_of_a_batch(openings: dict[int, Invoke], sent: tuple[Unit, Frame]) -> Says:
     (unit, frame), meta = sent, sent[1].meta
     if meta is None or meta.chunk_id is None:
         return
@@ -34,7 +34,7 @@ def _is_no_part_of_a_batch(openings: dict[int, Invoke], sent: tuple[Unit, Frame]
         yield Exercised(frame)
 
 
-def _is_split(openings: dict[int, Invoke], end: Completion) -> Says:
+def _judge_split(openings: dict[int, Invoke], end: Completion) -> Says:
     opening = openings[end.handle or 0]
     yield breach(
         "chunking-dropped",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, is_given_up
+from assay_conformance.pulsar.checks.chunking._given_up import GivenUp, judge_given_up
 from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
@@ -21,8 +21,8 @@ def incomplete_messages_bounded(timeline: Timeline) -> Says:
     so it does not count for older ones. What one connection began may be held over the next.
     """
     buffers = _Buffers(timeline)
-    yield from each(buffers.given_up, is_given_up, timeline)
-    yield from each(timeline.all_received if buffers.dropped_whole else (), _is_dropped, timeline, buffers)
+    yield from each(buffers.given_up, judge_given_up, timeline)
+    yield from each(timeline.all_received if buffers.dropped_whole else (), _judge_dropped, timeline, buffers)
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class _Buffers:
         topic.doubted.update(session.order[:-limit])
 
 
-def _is_dropped(timeline: Timeline, buffers: _Buffers, got: Received) -> Says:
+def _judge_dropped(timeline: Timeline, buffers: _Buffers, got: Received) -> Says:
     entry, consumer = timeline.entry_of(got), timeline.consumer(got.handle)
     shown = buffers.dropped_whole.get((got.handle, entry), []) if entry is not None else []
     before = [(chunk, because) for chunk, because in shown if chunk.frame.seq < got.seq]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, judge_given_up
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, check, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
@@ -32,4 +32,4 @@ def _gaps(timeline: Timeline) -> Iterator[GivenUp]:
 def missing_chunk_discards_message(timeline: Timeline, given_up: GivenUp) -> Says:
     """chunking.missing-chunk-discards-message: a chunk after a gap ends its message, and is left for redelivery
     together with the chunks before the gap."""
-    yield from is_given_up(timeline, given_up)
+    yield from judge_given_up(timeline, given_up)

@@ -18,8 +18,8 @@ def repeated_chunk_dropped(timeline: Timeline) -> Says:
     application does not have yet."""
     repeats = _Repeats(timeline)
     yield from each(repeats.joined.values(), _counts_once, timeline)
-    yield from each(timeline.once(Arrivals).offers if repeats.joined else (), _is_received, timeline, repeats)
-    yield from each(repeats.all, _is_settled, timeline, repeats)
+    yield from each(timeline.once(Arrivals).offers if repeats.joined else (), _judge_received, timeline, repeats)
+    yield from each(repeats.all, _judge_settled, timeline, repeats)
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ def _delivered(timeline: Timeline, joined: _Joined) -> Iterator[Received]:
             yield got
 
 
-def _is_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
     joined = repeats.joined.get((offer.consumer.handle, offer.entry))
     if joined is not None:
         repeat = joined.repeats[0].chunk
@@ -109,7 +109,7 @@ def _is_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
         yield from whole_not_delivered(timeline, offer, past, repeat.frame)
 
 
-def _is_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
+def _judge_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:
     chunk, frame, handle = repeat.chunk, repeat.chunk.frame, repeat.chunk.consumer.handle
     over = timeline.consumer_sessions.end_after(chunk.session, frame)
     if over is None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, is_given_up
-from assay_conformance.pulsar.checks.chunking._intact import is_intact
+from assay_conformance.pulsar.checks.chunking._given_up import Chunks, GivenUp, judge_given_up
+from assay_conformance.pulsar.checks.chunking._intact import judge_intact
 from assay_conformance.pulsar.timeline import Says, Timeline, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
@@ -13,8 +13,8 @@ def restarts_at_first_chunk(timeline: Timeline) -> Says:
     chunks held are acknowledged; as the same entry it is a redelivery, and the other chunks will be redelivered, too.
     """
     given_up, whole = _restarted(timeline)
-    yield from each(given_up, is_given_up, timeline)
-    yield from is_intact(timeline, whole, "one of those that were restarted")
+    yield from each(given_up, judge_given_up, timeline)
+    yield from judge_intact(timeline, whole, "one of those that were restarted")
 
 
 def _restarted(timeline: Timeline) -> tuple[list[GivenUp], dict[Place, Chunk]]:

@@ -23,9 +23,9 @@ def splits_large_message(timeline: Timeline) -> Says:
     After a reconnect the chunks go on with any that an earlier session had begun. The compressed size is known only
     where nothing was compressed, so the total is judged only then.
     """
-    yield from each(_sent(timeline), _is_in_place, timeline)
+    yield from each(_sent(timeline), _judge_in_place, timeline)
     joined = {message: frame.seq for frame in reversed(timeline.events.frames("SEND")) for message in _joined(frame)}
-    yield from each(timeline.ends("send"), _is_split, timeline, joined)
+    yield from each(timeline.ends("send"), _judge_split, timeline, joined)
 
 
 @dataclass(slots=True)
@@ -94,10 +94,10 @@ def _joined(frame: Frame) -> list[Message]:
     return [(one.identity.handle, one.identity.number) for one in known if one.identity is not None]
 
 
-def _is_in_place(timeline: Timeline, sent: _Sent) -> Says:
+def _judge_in_place(timeline: Timeline, sent: _Sent) -> Says:
     frame, meta, split, expected = sent
     if not _is_chunk(frame):
-        yield from _is_small(timeline, frame, meta)
+        yield from _judge_small(timeline, frame, meta)
         return
     if split is None:
         yield breach(
@@ -113,7 +113,7 @@ def _is_in_place(timeline: Timeline, sent: _Sent) -> Says:
         code, sentence = wrong
         yield breach(code, f"{chunk_of(frame)} at {ms(frame.t_ns)} {sentence}", split.first, frame)
     elif number + 1 == meta.chunks:
-        yield from _is_whole(timeline, split, frame)
+        yield from _judge_whole(timeline, split, frame)
 
 
 def _wrong(split: _Split, number: int, expected: int, meta: Meta, frame: Frame) -> tuple[str, str] | None:
@@ -133,7 +133,7 @@ def _wrong(split: _Split, number: int, expected: int, meta: Meta, frame: Frame) 
     return None
 
 
-def _is_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
+def _judge_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
     member, total = frame.members[0] if frame.members else None, split.meta.chunk_total_bytes
     if member is None or split.meta.chunk_id != 0:
         yield Exercised(frame)
@@ -160,7 +160,7 @@ def _is_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
     )
 
 
-def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
+def _judge_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
     """Judge an unbatched, uncompressed message that was sent in one frame although it exceeds the limit."""
     limit = timeline.topology.max_message_bytes
     member = frame.members[0] if frame.members and meta.batch is None and meta.compression == "NONE" else None
@@ -175,7 +175,7 @@ def _is_small(timeline: Timeline, frame: Frame, meta: Meta) -> Says:
         )
 
 
-def _is_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -> Says:
+def _judge_split(timeline: Timeline, joined: dict[Message, int], end: Completion) -> Says:
     """Judge whether a message is split where a chunk has room.
 
     What properties take is judged by chunking.chunks-fit-max-message-size.

@@ -42,7 +42,7 @@ def survives_reconnect(timeline: Timeline) -> Says:
     fate = _Fate(timeline)
     yield from each(sendings.resumed, _skips_none, timeline)
     yield from each(sendings.renamed, _keeps_its_uuid)
-    yield from each(timeline.once(Arrivals).offers, _is_received, timeline, fate)
+    yield from each(timeline.once(Arrivals).offers, _judge_received, timeline, fate)
     yield from each(sendings.all.values(), _comes_through, timeline, fate)
 
 
@@ -109,7 +109,7 @@ def _message_of(identity: object) -> Message | None:
     return None if handle is None or number is None else (handle, number)
 
 
-def _is_received(timeline: Timeline, fate: _Fate, offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, fate: _Fate, offer: Offer) -> Says:
     message = fate.message_of.get(offer.entry)
     for sending in timeline.once(Sendings).all.values() if offer.missed else ():
         if sending.interrupted and sending.message == message:

@@ -4,7 +4,7 @@ from functools import partial
 
 from assay_conformance.checks.base import View
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded
+from assay_conformance.pulsar.checks._discarding import Discarding, judge_discarded
 from assay_conformance.pulsar.checks.compression._compressed import is_too_large, metadata_if_compressed
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
@@ -18,7 +18,7 @@ def decompression_error_reported(timeline: Timeline) -> Says:
     A client may read a format of its own that it wrote itself: that is judged by `compression.interoperable-format`."""
     own = frozenset(send.unit for send in timeline.events.frames("SEND") if send.from_sender and send.unit is not None)
     error_of = partial(_error_of, own, timeline.view)
-    yield from are_discarded(timeline, Discarding("garbled", "with a body that cannot be decompressed", error_of))
+    yield from judge_discarded(timeline, Discarding("garbled", "with a body that cannot be decompressed", error_of))
 
 
 def _error_of(own: frozenset[int], view: View, frame: Frame) -> str | None:

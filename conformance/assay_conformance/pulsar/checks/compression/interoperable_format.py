@@ -33,11 +33,11 @@ def interoperable_format(timeline: Timeline) -> Says:
     Wrong sizes, and other defects in the body of a batch, are judged by other requirements, and so is what a client
     does behind bytes that are no frame.
     """
-    yield from each(timeline.units, _is_in_format)
-    yield from each(offers(timeline, _compressed(timeline)), _is_received, timeline)
+    yield from each(timeline.units, _judge_in_format)
+    yield from each(offers(timeline, _compressed(timeline)), _judge_received, timeline)
 
 
-def _is_in_format(unit: Unit) -> Says:
+def _judge_in_format(unit: Unit) -> Says:
     frame, meta = unit.first, metadata_if_compressed(unit.first)
     if meta is None or frame.intact is False:
         return
@@ -61,7 +61,7 @@ def _compressed(timeline: Timeline) -> Iterator[Frame]:
             yield frame
 
 
-def _is_received(timeline: Timeline, offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, offer: Offer) -> Says:
     handle, got, member = offer.consumer.handle, offer.taken, offer.member
     codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
     if got is not None and got.payload == member.payload:

@@ -1,1 +1,1 @@
-"""Connections: the handshake, pings, requests and their answers, and look-ups."""
+"""Connections: the handshake, pings, requests and their answers, and lookups."""

@@ -1,7 +1,7 @@
 """Opening a producer or consumer while its broker is not ready, or cannot be reached.
 
 A setback is followed by another attempt, unless the operation time-out leaves no room for one. To which producer or
-consumer a look-up or a new connection belongs is unknown: it counts as an attempt of every open call that is pending.
+consumer a lookup or a new connection belongs is unknown: it counts as an attempt of every open call that is pending.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOT_READY = "ServiceNotReady"
 _LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
 
 
-class Asked(NamedTuple):
+class Attempt(NamedTuple):
     """A registration on a topic, and what came of it, where the topic had not admitted the producer or consumer before:
     after a lost connection the open call need not register there again."""
 
@@ -38,7 +38,7 @@ class Opening(NamedTuple):
 
     invoke: Invoke
     end: Completion | None
-    asked: tuple[Asked, ...]
+    asked: tuple[Attempt, ...]
     setbacks: tuple[Event, ...]
     attempts: Sequence[int]
     """Numbers of all events that may be attempts of it."""
@@ -86,9 +86,9 @@ def _calls(timeline: Timeline) -> list[tuple[Invoke, Completion | None]]:
     return [(call, timeline.end_of(call.op)) for call in calls if call.handle is not None]
 
 
-def _asked(timeline: Timeline) -> dict[int, list[Asked]]:
+def _asked(timeline: Timeline) -> dict[int, list[Attempt]]:
     """Return what was asked, by handle."""
-    found: dict[int, list[Asked]] = defaultdict(list)
+    found: dict[int, list[Attempt]] = defaultdict(list)
     let_in: dict[tuple[int, str], int] = {}
     for one in timeline.registered:
         handle, topic = _handle(timeline, one), str(one.frame.fields.get("topic", ""))
@@ -97,13 +97,13 @@ def _asked(timeline: Timeline) -> dict[int, list[Asked]]:
         answer, closed = next(iter(timeline.answers_to(one.frame)), None), timeline.closed(one.frame.conn)
         came = answer or (closed if closed is not None and closed.by is not ClosedBy.CLIENT else None)
         if came is None or let_in.get((handle, topic), came.seq) < came.seq:
-            found[handle].append(Asked(one.frame, topic, None, is_refused=False, waits=False))
+            found[handle].append(Attempt(one.frame, topic, None, is_refused=False, waits=False))
             continue
         is_error = isinstance(came, Frame) and came.command == "ERROR"
         is_setback = isinstance(came, Closed) or (is_error and came.fields.get("error") == _NOT_READY)
         waits = isinstance(came, Frame) and came.fields.get("producer_ready") is False
         setback = came if is_setback else None
-        found[handle].append(Asked(one.frame, topic, setback, is_refused=is_error and not is_setback, waits=waits))
+        found[handle].append(Attempt(one.frame, topic, setback, is_refused=is_error and not is_setback, waits=waits))
         if not (is_error or is_setback or waits):
             let_in.setdefault((handle, topic), came.seq)
     return found
@@ -138,7 +138,7 @@ def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
             yield pending[0], closed
 
 
-def is_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event], *others: type[Event]) -> Says:
+def judge_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event], *others: type[Event]) -> Says:
     """Judge whether a setback of this kind is overcome, or one of the others."""
     end, setback = opening.end, opening.setback()
     if end is None or ended_by_client(end):
@@ -173,7 +173,7 @@ def limit_of(timeline: Timeline, opening: Opening) -> int:
 
 
 def _is_refused(timeline: Timeline, opening: Opening, end: Completion) -> bool:
-    """Return whether some topic, or a look-up of some topic, got a final error last.
+    """Return whether some topic, or a lookup of some topic, got a final error last.
 
     Opening several may fail because of one of them, whatever the others get.
     """

@@ -44,7 +44,7 @@ def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -
     """
     (one, next), request = unanswered, unanswered.registered.frame
     if next is None:
-        yield from _is_not_left_behind(timeline, one)
+        yield from _judge_not_left_behind(timeline, one)
     elif next.command == request.command:
         yield breach(
             "asked-again",
@@ -56,7 +56,7 @@ def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -
         yield Exercised(next)
 
 
-def _is_not_left_behind(timeline: Timeline, one: Registered) -> Says:
+def _judge_not_left_behind(timeline: Timeline, one: Registered) -> Says:
     request, gave_up = one.frame, _gave_up(timeline, one)
     if gave_up is None:
         yield from _leaves_with_its_connection(timeline, one)

@@ -10,17 +10,17 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 from assay_conformance.pulsar.timeline.requests import Request
 
 MAX_REDIRECTS = 20
-"""How many redirects of one look-up clients follow."""
+"""How many redirects of one lookup clients follow."""
 
 
 @dataclass(slots=True)
 class _Chains:
-    """Look-ups of one topic that may be pending at the same time, a producer's and a consumer's. Which of them follows
+    """Lookups of one topic that may be pending at the same time, a producer's and a consumer's. Which of them follows
     a redirect is unknown, so they count together until all have ended. The outcome of one whose connection was lost is
     unknown."""
 
     redirect: Frame | None = None
-    """The last answer, where it is one and no look-up followed it."""
+    """The last answer, where it is one and no lookup followed it."""
     began_at: int | None = None
     """The broker that the last one without authority was sent to."""
     begun: int = 0
@@ -64,7 +64,7 @@ def _look_ups(timeline: Timeline) -> Iterator[_LookUp]:
 
 
 class _Unfollowed(NamedTuple):
-    """A registration on a topic of which every look-up had been redirected, and the last of these answers."""
+    """A registration on a topic of which every lookup had been redirected, and the last of these answers."""
 
     registration: Frame
     redirect: Frame
@@ -85,9 +85,9 @@ def _unfollowed(timeline: Timeline) -> Iterator[_Unfollowed]:
 
 @check("connection.follows-redirects")
 def follows_redirects(timeline: Timeline) -> Says:
-    """connection.follows-redirects: after a redirect the look-up is repeated there, with the authority that it hands
-    on, and a look-up follows a limited number of redirects."""
-    yield from each(_look_ups(timeline), _is_followed, timeline)
+    """connection.follows-redirects: after a redirect the lookup is repeated there, with the authority that it hands
+    on, and a lookup follows a limited number of redirects."""
+    yield from each(_look_ups(timeline), _judge_followed, timeline)
     yield from each(_unfollowed(timeline), _was_followed, timeline)
 
 
@@ -95,15 +95,15 @@ def _was_followed(_timeline: Timeline, unfollowed: _Unfollowed) -> Says:
     frame, redirect = unfollowed
     yield breach(
         "not-followed",
-        f"the look-up of {frame.fields.get('topic', '')} was redirected at {ms(redirect.t_ns)}; expected it to be "
+        f"the lookup of {frame.fields.get('topic', '')} was redirected at {ms(redirect.t_ns)}; expected it to be "
         f"repeated there; {frame.command} left at {ms(frame.t_ns)} on connection {frame.conn}, before any broker had "
         "said that it serves the topic",
         *(redirect, frame),
     )
 
 
-def _is_followed(timeline: Timeline, look_up: _LookUp) -> Says:
-    """Judge a look-up.
+def _judge_followed(timeline: Timeline, look_up: _LookUp) -> Says:
+    """Judge a lookup.
 
     One with authority continues one that was redirected. One without is a new one, as after a back-off, at the
     broker that redirected, or where the last one began (as after too many redirects), or at the cluster that its topic
@@ -114,7 +114,7 @@ def _is_followed(timeline: Timeline, look_up: _LookUp) -> Says:
     if look_up.is_one_too_many:
         yield breach(
             "unbounded",
-            f"the look-up of {topic} was redirected {MAX_REDIRECTS} times; expected it to fail then; it was sent once "
+            f"the lookup of {topic} was redirected {MAX_REDIRECTS} times; expected it to fail then; it was sent once "
             f"more at {ms(frame.t_ns)}",
             *(redirect, frame),
         )
@@ -125,7 +125,7 @@ def _is_followed(timeline: Timeline, look_up: _LookUp) -> Says:
     else:
         yield breach(
             "authority-dropped",
-            f"the look-up of {topic} was redirected with authority at {ms(redirect.t_ns)}; expected it to be sent to "
+            f"the lookup of {topic} was redirected with authority at {ms(redirect.t_ns)}; expected it to be sent to "
             f"broker {_broker(timeline, frame)} with authority; it was sent without at {ms(frame.t_ns)}",
             *(redirect, frame),
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay_conformance.model.event import Fate, Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.checks.robustness._ignored import are_ignored, put_in
+from assay_conformance.pulsar.checks.robustness._ignored import judge_ignored, put_in
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
@@ -13,7 +13,7 @@ def ignores_unknown_ids(timeline: Timeline) -> Says:
     """connection.ignores-unknown-ids: an answer to no request, or a command about a producer or consumer that does not
     exist, has no effect."""
     unknown = list(_of_unknown_ids(timeline)) if put_in(timeline) else []
-    yield from are_ignored(timeline, unknown, "with an id that the client has never used")
+    yield from judge_ignored(timeline, unknown, "with an id that the client has never used")
 
 
 def _of_unknown_ids(timeline: Timeline) -> Iterator[Frame]:

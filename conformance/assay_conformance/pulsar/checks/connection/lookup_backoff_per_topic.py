@@ -13,7 +13,7 @@ GROWN = 4
 
 
 class _Pause(NamedTuple):
-    """Between a look-up that failed for now and the next one of its topic. `again`: None where none followed."""
+    """Between a lookup that failed for now and the next one of its topic. `again`: None where none followed."""
 
     topic: str
     failed: Frame
@@ -59,7 +59,7 @@ def _troubled(timeline: Timeline) -> Iterator[_Troubled]:
 
 
 def _over(timeline: Timeline, failed: Frame) -> Event | None:
-    """Return what makes another look-up needless: an opening ends, or the application begins to end what it has."""
+    """Return what makes another lookup needless: an opening ends, or the application begins to end what it has."""
     ends: list[Event] = [*timeline.ends("open_producer"), *timeline.ends("open_consumer"), *timeline.leavings]
     return min((end for end in ends if end.seq > failed.seq), key=lambda end: end.seq, default=None)
 
@@ -75,7 +75,7 @@ def lookup_backoff_per_topic(timeline: Timeline, troubled: _Troubled) -> Says:
     due_ns = pause.failed.t_ns + 2 * first.lasted_ns
     seen_ns = timeline.bounds.until(pause.again, _over(timeline, pause.failed))
     yield Exercised(pause.failed)
-    if timeline.bounds.is_overdue("reconnect", pause.failed.t_ns, seen_ns, due_ns=due_ns, what="the next look-up"):
+    if timeline.bounds.is_overdue("reconnect", pause.failed.t_ns, seen_ns, due_ns=due_ns, what="the next lookup"):
         came = "none came" if pause.again is None else f"it came {(seen_ns - pause.failed.t_ns) // MS} ms later"
         yield breach(
             "waits-for-another",

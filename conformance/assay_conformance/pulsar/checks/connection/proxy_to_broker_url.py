@@ -9,7 +9,7 @@ from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 
 
 def _through_the_proxy(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
-    """Yield every PRODUCER and SUBSCRIBE on a topic whose last look-up leads through the proxy, and its answer."""
+    """Yield every PRODUCER and SUBSCRIBE on a topic whose last lookup leads through the proxy, and its answer."""
     answers = [
         (one.answer, str(one.frame.fields.get("topic", "")))
         for one in timeline.requests("LOOKUP")
@@ -30,7 +30,7 @@ def _through_the_proxy(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
 
 @check("connection.proxy-to-broker-url", of=_through_the_proxy)
 def proxy_to_broker_url(timeline: Timeline, registered: tuple[Frame, Frame]) -> Says:
-    """connection.proxy-to-broker-url: after a look-up that leads through the proxy, PRODUCER and SUBSCRIBE go over a
+    """connection.proxy-to-broker-url: after a lookup that leads through the proxy, PRODUCER and SUBSCRIBE go over a
     connection whose CONNECT names that broker.
 
     A broker may be its own proxy, like a standalone Pulsar: connections to it need not name it.
@@ -46,7 +46,7 @@ def proxy_to_broker_url(timeline: Timeline, registered: tuple[Frame, Frame]) -> 
     elif named or asked_at not in brokers or asked_at != came_to:
         yield breach(
             "not-named",
-            f"the look-up answer at {ms(answer.t_ns)} leads through the proxy to {' or '.join(sorted(brokers))}; "
+            f"the lookup answer at {ms(answer.t_ns)} leads through the proxy to {' or '.join(sorted(brokers))}; "
             f"expected {frame.command} on a connection whose CONNECT names it; it left at {ms(frame.t_ns)} on "
             f"connection {frame.conn}, whose CONNECT names {named or 'no broker'}",
             *(answer, frame),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Closed, Frame
-from assay_conformance.pulsar.checks.connection._openings import Opening, is_attempted_again, limit_of, openings
+from assay_conformance.pulsar.checks.connection._openings import Opening, judge_attempted_again, limit_of, openings
 from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, each, ms
 
 
@@ -10,7 +10,7 @@ def reconnects_while_opening(timeline: Timeline) -> Says:
     """connection.reconnects-while-opening: a lost connection is followed by another attempt while the open call has
     time for one. Whatever the setback was, no attempt is made after the operation time-out."""
     met = list(openings(timeline))
-    yield from each(met, lambda opening: is_attempted_again(timeline, opening, Closed, Frame))
+    yield from each(met, lambda opening: judge_attempted_again(timeline, opening, Closed, Frame))
     yield from each(met, _goes_on_no_longer, timeline)
 
 

@@ -43,9 +43,9 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
     """connection.request-ids-unique: no two requests of a connection have the same id, or a late answer could be taken
     for another request's.
 
-    Look-ups have answers of their own, with errors inside: the C++ client counts them apart, and may. For a cluster
-    that a topic migrated to, look-ups (and nothing else) have a counter of their own, next to the first one where that
-    cluster is connected already. A look-up that was answered, with an error say, may be asked again with its id, as the
+    Lookups have answers of their own, with errors inside: the C++ client counts them apart, and may. For a cluster
+    that a topic migrated to, lookups (and nothing else) have a counter of their own, next to the first one where that
+    cluster is connected already. A lookup that was answered, with an error say, may be asked again with its id, as the
     Go client does (rpc_client.go, requestToHost): no answer to it is still to come.
     """
     frame, before = asked
@@ -61,7 +61,7 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
 
 
 def _is_asked_again(timeline: Timeline, before: Frame, frame: Frame) -> bool:
-    """Return whether it is the same look-up once more, behind the answer to the one before."""
+    """Return whether it is the same lookup once more, behind the answer to the one before."""
     answer = timeline.answers_to_requests.to(before)
     is_same = frame.command in _LOOKUPS and (before.command, before.fields) == (frame.command, frame.fields)
     return is_same and answer is not None and answer.seq < frame.seq

@@ -32,19 +32,19 @@ _DISTURBING = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "TOPIC_MIGRATED", "SEND_ERROR
 
 @dataclass(slots=True)
 class _Opening:
-    """An open_producer or open_consumer, and the results of its look-ups."""
+    """An open_producer or open_consumer, and the results of its lookups."""
 
     call: Invoke
     topics: frozenset[str]
     failures: int = 0
     final: dict[str, Frame] = field(default_factory=dict)
-    """Topic (or partition) -> the answer that is final; look-ups of other partitions may be on their way."""
+    """Topic (or partition) -> the answer that is final; lookups of other partitions may be on their way."""
     is_doubtful: bool = False
     """There was an answer that only some clients hold to be final, or an ERROR for the registration itself."""
     last: dict[str, Frame] = field(default_factory=dict)
-    """Topic (or partition) -> its last failed answer, until the next look-up."""
+    """Topic (or partition) -> its last failed answer, until the next lookup."""
     hasty: Counter[str] = field(default_factory=Counter)
-    """Topic -> how many look-ups in a row left without a pause."""
+    """Topic -> how many lookups in a row left without a pause."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class _Pending:
         return found[0] if len(found) == 1 else None
 
     def is_for_open_topic(self, topic: str, frame: Frame) -> bool:
-        """Return whether a look-up may be for a topic that is open.
+        """Return whether a lookup may be for a topic that is open.
 
         An open producer or consumer looks for added partitions at intervals, and looks its topic up to reconnect.
         """
@@ -77,11 +77,11 @@ class _Pending:
 
 @check("connection.retries-lookups")
 def retries_lookups(timeline: Timeline) -> Says:
-    """connection.retries-lookups: a look-up with a temporary error is repeated within the operation time-out, and after
+    """connection.retries-lookups: a lookup with a temporary error is repeated within the operation time-out, and after
     a pause; one that cannot succeed later is not.
 
-    The back-off doubles: in the second half of the time the next look-up may not fit any more. Judged while one
-    producer or consumer is being opened on a topic, leaving out look-ups that may belong to one that is open already.
+    The back-off doubles: in the second half of the time the next lookup may not fit any more. Judged while one
+    producer or consumer is being opened on a topic, leaving out lookups that may belong to one that is open already.
     Pauses are judged for topics on which nothing else is opened.
     """
     pending = _Pending()
@@ -93,7 +93,7 @@ def retries_lookups(timeline: Timeline) -> Says:
 
 
 def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
-    """Return look-ups, registrations, answers, open calls and their ends, in order.
+    """Return lookups, registrations, answers, open calls and their ends, in order.
 
     What disturbs those that are open is among them.
     """
@@ -145,18 +145,18 @@ def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) 
     if final is not None and not pending.is_for_open_topic(topic, frame):
         yield breach(
             "kept-asking",
-            f"the look-up of topic {topic} failed with {final.fields.get('error')} at {ms(final.t_ns)}, which is "
-            f"final; expected no other look-up; one left at {ms(frame.t_ns)}",
+            f"the lookup of topic {topic} failed with {final.fields.get('error')} at {ms(final.t_ns)}, which is "
+            f"final; expected no other lookup; one left at {ms(frame.t_ns)}",
             *(final, frame),
         )
     if last is None or base_topic(topic) in pending.open_topics:
         return
     due_ns = opening.call.t_ns + timeline.operation_timeout_ns(opening.call.handle)
     had_time = opening.failures == 1 and last.t_ns < (opening.call.t_ns + due_ns) // 2
-    if had_time and frame.t_ns > due_ns and timeline.bounds.is_overdue("answer", due_ns, frame.t_ns, what="a look-up"):
+    if had_time and frame.t_ns > due_ns and timeline.bounds.is_overdue("answer", due_ns, frame.t_ns, what="a lookup"):
         yield breach(
             "repeated-late",
-            f"the look-up of topic {topic} failed with {last.fields.get('error')} at {ms(last.t_ns)}; expected another "
+            f"the lookup of topic {topic} failed with {last.fields.get('error')} at {ms(last.t_ns)}; expected another "
             f"before {ms(due_ns)}, the operation time-out of its open call; it left at {ms(frame.t_ns)}",
             *(last, frame),
         )
@@ -164,7 +164,7 @@ def _looked_up(timeline: Timeline, pending: _Pending, topic: str, frame: Frame) 
     if opening.hasty[topic] == 3:
         yield breach(
             "without-pause",
-            f"topic {topic}: three look-ups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; expected a "
+            f"topic {topic}: three lookups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; expected a "
             f"longer pause; the last failed at {ms(last.t_ns)}, and the next left at {ms(frame.t_ns)}",
             *(last, frame),
         )
@@ -186,13 +186,13 @@ def _ended(timeline: Timeline, pending: _Pending, end: Completion) -> Says:
         yield breach(
             "gave-up",
             f"{end.verb} of handle {end.handle} failed at {ms(end.t_ns)} after {last.fields.get('error')} at "
-            f"{ms(last.t_ns)}; expected another look-up, since only {took_ns // MS} ms of its {timeout_ns // MS} ms "
+            f"{ms(last.t_ns)}; expected another lookup, since only {took_ns // MS} ms of its {timeout_ns // MS} ms "
             "had passed",
             *(last, end),
         )
 
 
 def _has_room_until(opening: _Opening, timeout_ns: int) -> int:
-    """Return the time since the call by which the next look-up, and even the second one, would have fitted."""
+    """Return the time since the call by which the next lookup, and even the second one, would have fitted."""
     spare = TOLERANCES["answer"].slack_ns if opening.failures == 1 else 2 * TOLERANCES["reconnect"].slack_ns
     return min(timeout_ns // 2, timeout_ns - spare)

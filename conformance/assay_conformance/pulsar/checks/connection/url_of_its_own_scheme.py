@@ -11,7 +11,7 @@ from assay_conformance.wire.service_urls import named_brokers
 
 
 class _Opening(NamedTuple):
-    """An open call whose look-up was answered with two URLs, and how the call ended or that it had not in time."""
+    """An open call whose lookup was answered with two URLs, and how the call ended or that it had not in time."""
 
     call: Invoke
     answer: Frame
@@ -50,7 +50,7 @@ def url_of_its_own_scheme(timeline: Timeline, opening: _Opening) -> Says:
         urls = " and ".join(named_brokers("LOOKUP_RESPONSE", answer.fields))
         yield breach(
             "not-opened",
-            f"the look-up answer at {ms(answer.t_ns)} names {urls}; expected {call.verb} of handle {call.handle} to "
+            f"the lookup answer at {ms(answer.t_ns)} names {urls}; expected {call.verb} of handle {call.handle} to "
             f"connect to the URL of its own scheme, and to register there; it had not by {ms(end.t_ns)}",
             *(answer, end),
         )

@@ -11,59 +11,59 @@ acknowledge itself. The letter of a message of a batch names only the entry, as 
 from __future__ import annotations
 
 from assay_conformance.judging.certainty import UnknownError
-from assay_conformance.pulsar.checks.dead_letter._errands import Ended, Way
-from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
+from assay_conformance.pulsar.checks.dead_letter._ambiguous_receipts import AmbiguousReceipts
+from assay_conformance.pulsar.checks.dead_letter._transfers import EndedTransfer, TransferEnd
 from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, ms
 
 
-def is_settled(timeline: Timeline, riddles: Riddles, ended: Ended) -> Says:
+def judge_settled(timeline: Timeline, ambiguous: AmbiguousReceipts, ended: EndedTransfer) -> Says:
     """Judge how an original was settled, or its client's last chance to act."""
-    errand, way, _, event, _ = ended
-    if way is Way.ACKED and (errand.letter is None or not riddles.has(errand.letter, event)):
-        if errand.receipt is None:
+    transfer, way, _, event, _ = ended
+    if way is TransferEnd.ACKED and (transfer.letter is None or not ambiguous.has(transfer.letter, event)):
+        if transfer.receipt is None:
             yield breach(
                 "acked-first",
-                f"consumer {errand.consumer.handle}: {errand.source} was acknowledged at {ms(event.t_ns)}; expected "
-                "the receipt of its letter first: if that is lost, the message is",
-                *(errand.last, event),
+                f"consumer {transfer.consumer.handle}: {transfer.source} was acknowledged at {ms(event.t_ns)}; "
+                "expected the receipt of its letter first: if the letter is lost, so is the message",
+                *(transfer.last, event),
             )
             return
         yield Exercised(event)
-    elif way is Way.ACKED:
+    elif way is TransferEnd.ACKED:
         return
-    elif way is Way.ASKED_FOR and errand.failure is not None:
+    elif way is TransferEnd.REDELIVERY_REQUESTED and transfer.failure is not None:
         yield Exercised(event)
-    yield from _has_acted(timeline, ended)
+    yield from _judge_acted(timeline, ended)
 
 
-def _has_acted(timeline: Timeline, ended: Ended) -> Says:
+def _judge_acted(timeline: Timeline, ended: EndedTransfer) -> Says:
     """Judge whether the client acted in time.
 
     A consumer that is not admitted settles nothing. If the letter failed before the consumer was admitted, the broker
     sends the message again without a request.
     """
-    errand, _, session, end, _ = ended
+    transfer, _, session, end, _ = ended
     ready = None if session is None else session.admitted
-    if errand.waits_ns is None or ready is None or ready.seq > end.seq:
+    if transfer.waits_ns is None or ready is None or ready.seq > end.seq:
         return
-    if errand.receipt is None and errand.failure is not None and ready.t_ns > errand.failure.t_ns:
+    if transfer.receipt is None and transfer.failure is not None and ready.t_ns > transfer.failure.t_ns:
         return
-    due_ns = max(errand.waits_ns, ready.t_ns) + allowed_ns(timeline, errand.consumer)
-    if not timeline.bounds.is_missing("answer", due_ns, end.t_ns, what=f"something became of {errand.source}"):
+    due_ns = max(transfer.waits_ns, ready.t_ns) + allowed_ns(timeline, transfer.consumer)
+    if not timeline.bounds.is_missing("answer", due_ns, end.t_ns, what=f"something became of {transfer.source}"):
         return
-    check_delay_known(timeline, errand.consumer)
-    if errand.receipt is not None:
+    check_delay_known(timeline, transfer.consumer)
+    if transfer.receipt is not None:
         code, what = "not-acked", "its copy had a receipt, and it was not acknowledged"
-    elif errand.failure is not None:
+    elif transfer.failure is not None:
         code = "not-redelivered"
         what = "its copy could not be sent, and the client neither sent it again nor requested redelivery"
     else:
         code, what = "not-posted", "no copy of it was sent, and its redelivery was not requested"
     yield breach(
         code,
-        f"consumer {errand.consumer.handle}: {errand.source} had to be sent to its letter topic from "
-        f"{ms(errand.cause.t_ns)} on; between {ms(errand.waits_ns)} and {ms(end.t_ns)} {what}",
-        *(errand.cause, errand.last, end),
+        f"consumer {transfer.consumer.handle}: {transfer.source} had to be sent to its letter topic from "
+        f"{ms(transfer.cause.t_ns)} on; between {ms(transfer.waits_ns)} and {ms(end.t_ns)} {what}",
+        *(transfer.cause, transfer.last, end),
     )
 
 

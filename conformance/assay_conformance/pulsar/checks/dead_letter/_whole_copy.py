@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Breach, Exercised, Says, Timeline,
 from assay_conformance.pulsar.timeline.letters import REAL_TOPIC, Letter
 
 
-def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
+def judge_whole_copy(timeline: Timeline, letter: Letter) -> Says:
     """Judge a letter against its original as it is stored; of one from inside a batch, the payload alone. A client may
     add properties of its own."""
     says = letter.says
@@ -26,10 +26,10 @@ def is_whole_copy(timeline: Timeline, letter: Letter) -> Says:
     if base_topic(timeline.view.tracker.local_topic(real)) != letter.address.topic:
         yield lacks(letter, original, "other-topic", f"{REAL_TOPIC} {letter.address.full}", real or "none")
     if original is not None:
-        yield from _has_its_content(letter, original)
+        yield from _judge_content(letter, original)
 
 
-def _has_its_content(letter: Letter, original: Stored) -> Says:
+def _judge_content(letter: Letter, original: Stored) -> Says:
     sent, meta = original.meta, letter.frame.meta
     contents = {member.payload for member in original.members}
     if original.members and not {member.payload for member in letter.members} <= contents:

@@ -1,4 +1,4 @@
-from assay_conformance.pulsar.checks.dead_letter._whole_copy import is_whole_copy
+from assay_conformance.pulsar.checks.dead_letter._whole_copy import judge_whole_copy
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.pulsar.timeline.letters import Kind, Letter
 
@@ -7,4 +7,4 @@ from assay_conformance.pulsar.timeline.letters import Kind, Letter
 def dead_letter_copy_is_complete(timeline: Timeline, letter: Letter) -> Says:
     """dead-letter.copy-is-complete: a dead letter has the payload, keys and properties of its original, and names it in
     properties (topic and message id)."""
-    yield from is_whole_copy(timeline, letter)
+    yield from judge_whole_copy(timeline, letter)

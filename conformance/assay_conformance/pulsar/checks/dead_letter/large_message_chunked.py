@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_torn
 from assay_conformance.model.event import Event
-from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
-from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
-from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, is_settled
+from assay_conformance.pulsar.checks.dead_letter._ambiguous_receipts import AmbiguousReceipts
+from assay_conformance.pulsar.checks.dead_letter._moving import judge_letter_not_tried, moved_to_dead_letter
+from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, judge_settled
 from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, looked_ns, ms
 from assay_conformance.pulsar.timeline.letters import Kind
 
@@ -30,9 +30,9 @@ def large_message_chunked(timeline: Timeline) -> Says:
     No redelivery is expected where a fault dropped chunks or the permits for them, or by a consumer that is not
     subscribed.
     """
-    course = buried(timeline, large=True)
-    yield from each(course.ended, is_settled, timeline, Riddles(timeline))
-    yield from each(course.ended, is_asked_for_untried, timeline)
+    course = moved_to_dead_letter(timeline, large=True)
+    yield from each(course.ended, judge_settled, timeline, AmbiguousReceipts(timeline))
+    yield from each(course.ended, judge_letter_not_tried, timeline)
     yield from each(_nacked(timeline, course.unsettled), _comes_again, timeline, _torn(timeline, course.unsettled))
 
 

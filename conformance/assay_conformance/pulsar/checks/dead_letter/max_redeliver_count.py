@@ -35,8 +35,8 @@ def max_redeliver_count(timeline: Timeline) -> Says:
     A message that arrives with the maximum as its count is delivered once more by the Java and C++ clients, and becomes
     a dead letter without a delivery in the Go and Rust clients.
     """
-    yield from each(_handed_over_beyond(timeline), _is_beyond, timeline)
-    yield from each(timeline.letters.all, _is_in_its_turn, timeline, _tries(timeline))
+    yield from each(_handed_over_beyond(timeline), _judge_beyond, timeline)
+    yield from each(timeline.letters.all, _judge_in_its_turn, timeline, _tries(timeline))
 
 
 def _handed_over_beyond(timeline: Timeline) -> Iterator[tuple[Consumer, int, Received]]:
@@ -46,7 +46,7 @@ def _handed_over_beyond(timeline: Timeline) -> Iterator[tuple[Consumer, int, Rec
         yield from ((consumer, most, message) for message in received if (message.redelivery_count or 0) > most)
 
 
-def _is_beyond(timeline: Timeline, handed: tuple[Consumer, int, Received]) -> Says:
+def _judge_beyond(timeline: Timeline, handed: tuple[Consumer, int, Received]) -> Says:
     consumer, most, message = handed
     yield breach(
         "beyond-maximum",
@@ -66,7 +66,7 @@ def _tries(timeline: Timeline) -> _Tries:
     return tries
 
 
-def _is_in_its_turn(timeline: Timeline, tries: _Tries, letter: Letter) -> Says:
+def _judge_in_its_turn(timeline: Timeline, tries: _Tries, letter: Letter) -> Says:
     """Judge whether a letter is in its turn.
 
     The messages of a batch go round each for itself, and name the same origin: the one that went furthest counts.

@@ -1,7 +1,7 @@
 from assay_conformance.model.event import Fate
-from assay_conformance.pulsar.checks.dead_letter._burying import buried, is_asked_for_untried
-from assay_conformance.pulsar.checks.dead_letter._riddles import Riddles
-from assay_conformance.pulsar.checks.dead_letter._settling import is_settled
+from assay_conformance.pulsar.checks.dead_letter._ambiguous_receipts import AmbiguousReceipts
+from assay_conformance.pulsar.checks.dead_letter._moving import judge_letter_not_tried, moved_to_dead_letter
+from assay_conformance.pulsar.checks.dead_letter._settling import judge_settled
 from assay_conformance.pulsar.timeline import Registration, Says, Timeline, breach, check, each, ms
 
 
@@ -9,10 +9,10 @@ from assay_conformance.pulsar.timeline import Registration, Says, Timeline, brea
 def dead_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
     """dead-letter.original-acked-after-receipt: a message that becomes a dead letter is acknowledged when the letter
     has its receipt, and not before; where the letter cannot be sent, redelivery of the message is requested."""
-    ended = buried(timeline, large=False).ended
+    ended = moved_to_dead_letter(timeline, large=False).ended
     yield from each(timeline.registrations, _takes_no_others_name, timeline)
-    yield from each(ended, is_settled, timeline, Riddles(timeline))
-    yield from each(ended, is_asked_for_untried, timeline)
+    yield from each(ended, judge_settled, timeline, AmbiguousReceipts(timeline))
+    yield from each(ended, judge_letter_not_tried, timeline)
 
 
 def _takes_no_others_name(timeline: Timeline, registration: Registration) -> Says:

@@ -150,11 +150,11 @@ class Copies:
 def duplicates_of(timeline: Timeline, *kinds: Copied) -> Says:
     """Judge duplicates of these kinds: they are not stored, and are answered by a receipt without an id."""
     copies = timeline.once(Copies)
-    yield from each((copy for copy in copies.arrivals.values() if copy.copied in kinds), _is_answered)
-    yield from each(copies.units.values(), _is_stored_once, kinds)
+    yield from each((copy for copy in copies.arrivals.values() if copy.copied in kinds), _judge_answered)
+    yield from each(copies.units.values(), _judge_stored_once, kinds)
 
 
-def _is_answered(copy: Arrival) -> Says:
+def _judge_answered(copy: Arrival) -> Says:
     send, answer = copy.publish.send, copy.publish.likely_answer
     if answer is None:
         return
@@ -170,7 +170,7 @@ def _is_answered(copy: Arrival) -> Says:
     )
 
 
-def _is_stored_once(kinds: tuple[Copied, ...], unit: SameBytes) -> Says:
+def _judge_stored_once(kinds: tuple[Copied, ...], unit: SameBytes) -> Says:
     copy = next((copy for copy in unit.copies if copy.copied in kinds), None)
     if copy is None or copy.record is None or len(unit.stored) <= unit.new:
         return

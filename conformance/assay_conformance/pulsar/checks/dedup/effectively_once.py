@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from assay_conformance.judging.worlds import Kind
-from assay_conformance.pulsar.checks._holdings import is_possible
+from assay_conformance.pulsar.checks._holdings import judge_possible
 from assay_conformance.pulsar.checks.dedup._deduplication import deduplicated, may_repeat_ids
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, check
 from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
@@ -52,4 +52,4 @@ def effectively_once(timeline: Timeline, holding: Holding) -> Says:
     for producer in timeline.producers_of(holding.handle):
         for unit in producer.units:
             yield from (Exercised(frame) for _, frame in unit.sends[1:])
-    yield from is_possible(timeline, holding, CODES, once=True)
+    yield from judge_possible(timeline, holding, CODES, once=True)

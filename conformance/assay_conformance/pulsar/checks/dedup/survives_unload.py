@@ -11,10 +11,10 @@ def survives_unload(timeline: Timeline) -> Says:
     served before. Judged by duplicates of what was stored before the load, and by the last id that a producer of that
     name gets."""
     yield from duplicates_of(timeline, Copied.LOADED)
-    yield from each(timeline.once(Copies).survivors, _is_remembered)
+    yield from each(timeline.once(Copies).survivors, _judge_remembered)
 
 
-def _is_remembered(survivor: tuple[LastId, Record]) -> Says:
+def _judge_remembered(survivor: tuple[LastId, Record]) -> Says:
     ((topic, name), id, event), record = survivor
     if id >= record.highest:
         yield Exercised(event)

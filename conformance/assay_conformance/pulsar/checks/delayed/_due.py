@@ -13,7 +13,7 @@ from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Began, Position, Stored
 from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import MS, TOLERANCES, Delivery, Member, Subscription, Supply, Timeline
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, Delivery, Member, OpenPermits, Subscription, Timeline
 
 TRACKED_MS = 1_000
 """delayedDeliveryTickTimeMillis by default: the resolution of delivery times, whatever tick a policy sets."""
@@ -57,7 +57,7 @@ class SentDelayed(NamedTuple):
     subscription: Subscription
     member: Member
     delivery: Delivery
-    supply: Supply
+    supply: OpenPermits
 
 
 def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:

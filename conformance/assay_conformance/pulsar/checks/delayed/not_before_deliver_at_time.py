@@ -25,11 +25,11 @@ def not_before_deliver_at_time(timeline: Timeline) -> Says:
     """delayed.not-before-deliver-at-time: no entry is sent early, and those that are due leave in order of their times.
     Order is judged where one consumer could take them all."""
     sent = [*sent_delayed(timeline, waiting=True)]
-    yield from each(sent, _is_early, timeline)
-    yield from each(_passed(sent), _is_out_of_turn, timeline)
+    yield from each(sent, _judge_early, timeline)
+    yield from each(_passed(sent), _judge_out_of_turn, timeline)
 
 
-def _is_early(timeline: Timeline, sent: SentDelayed) -> Says:
+def _judge_early(timeline: Timeline, sent: SentDelayed) -> Says:
     due, frame = sent.due, sent.delivery.frame
     if timeline.bounds.is_before("nack-early", due.earliest_ns, frame.t_ns):
         yield breach(
@@ -87,7 +87,7 @@ def _passed(sent: list[SentDelayed]) -> Iterator[_Passed]:
             line.add(one)
 
 
-def _is_out_of_turn(timeline: Timeline, passed: _Passed) -> Says:
+def _judge_out_of_turn(timeline: Timeline, passed: _Passed) -> Says:
     (due, subscription, _, delivery, _), other, before = passed
     # A broker that got no CPU time finds them due together.
     timeline.bounds.check_fair("answer", due.stored.t_ns, delivery.frame.t_ns, what="why a message was delayed")

@@ -15,7 +15,7 @@ def survives_restart(timeline: Timeline) -> Says:
     for due, _, _, delivery, _ in sent_delayed(timeline, waiting=True):
         if _reload(timeline, due, delivery.frame.t_ns) is not None:
             yield Exercised(delivery.frame)
-    yield from each(_waiting(timeline), _is_lost, timeline, delayed(timeline))
+    yield from each(_waiting(timeline), _judge_lost, timeline, delayed(timeline))
 
 
 def _waiting(timeline: Timeline) -> Iterator[Subscription]:
@@ -27,7 +27,7 @@ def _waiting(timeline: Timeline) -> Iterator[Subscription]:
             yield subscription
 
 
-def _is_lost(timeline: Timeline, due_by_place: dict[object, Due], subscription: Subscription) -> Says:
+def _judge_lost(timeline: Timeline, due_by_place: dict[object, Due], subscription: Subscription) -> Says:
     seen = {delivery.position for delivery in subscription.deliveries}
     for due in due_by_place.values():
         if due.stored.topic != subscription.topic or due.stored.id.position in seen:

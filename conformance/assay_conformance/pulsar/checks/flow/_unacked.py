@@ -9,7 +9,7 @@ from assay_conformance.model.event import Event, Frame, Position
 from assay_conformance.pulsar.timeline import REDELIVER, Delivery, Member, Subscription, Timeline, charged
 
 
-class Step(NamedTuple):
+class DispatchStep(NamedTuple):
     """A frame of a member: a MESSAGE that is `sent`, an ACK or a REDELIVER; `ended`: what it takes out of hands."""
 
     frame: Frame
@@ -18,7 +18,7 @@ class Step(NamedTuple):
     ended: Sequence[Delivery]
 
 
-def steps(timeline: Timeline, subscription: Subscription) -> list[Step]:
+def steps(timeline: Timeline, subscription: Subscription) -> list[DispatchStep]:
     """Return all that changes what is held, in order."""
     ended: dict[int, list[Delivery]] = {}
     for one in subscription.deliveries:
@@ -27,20 +27,20 @@ def steps(timeline: Timeline, subscription: Subscription) -> list[Step]:
             ended.setdefault(min(ends), []).append(one)
     found = []
     for member in subscription.members:
-        found += [Step(one.frame, member, one, ()) for one in member.deliveries]
+        found += [DispatchStep(one.frame, member, one, ()) for one in member.deliveries]
         for frame in timeline.consumer_sessions.frames(member.session, "ACK", REDELIVER):
             if frame.at_broker:
-                found.append(Step(frame, member, None, ended.get(frame.seq, ())))
+                found.append(DispatchStep(frame, member, None, ended.get(frame.seq, ())))
     return sorted(found, key=lambda step: step.frame.seq)
 
 
-class Holdings:
+class UnackedMessages:
     """What each member holds."""
 
     def __init__(self) -> None:
         self._out: dict[int, dict[Position, Delivery]] = {}
 
-    def take(self, step: Step) -> None:
+    def take(self, step: DispatchStep) -> None:
         """Go on by a step."""
         if step.sent is not None:
             self._out.setdefault(id(step.member.session), {})[step.sent.position] = step.sent

@@ -16,12 +16,12 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 def full_queue_blocks_or_fails(timeline: Timeline) -> Says:
     """flow.full-queue-blocks-or-fails: with block_if_queue_full a send waits while the queue is full; without it, the
     send fails at once, and its message is never sent."""
-    yield from each(refused_sends(timeline), _is_right, timeline)
+    yield from each(refused_sends(timeline), _judge_right, timeline)
     yield from each(refused_sends(timeline), _comes_at_once, timeline)
-    yield from each(_left_all_the_same(timeline), _is_left_out, timeline)
+    yield from each(_left_all_the_same(timeline), _judge_left_out, timeline)
 
 
-def _is_right(timeline: Timeline, refusal: Completion) -> Says:
+def _judge_right(timeline: Timeline, refusal: Completion) -> Says:
     handle, number, view = refusal.handle or 0, timeline.number(refusal), timeline.view
     call, said = timeline.call(refusal), f"message {number} failed at {ms(refusal.t_ns)} because a queue is full"
     if view.producer_setting(handle, "block_if_queue_full"):
@@ -78,7 +78,7 @@ def _left_all_the_same(timeline: Timeline) -> Iterator[tuple[Completion, Frame |
             yield refusal, event
 
 
-def _is_left_out(timeline: Timeline, left: tuple[Completion, Frame | Stored]) -> Says:
+def _judge_left_out(timeline: Timeline, left: tuple[Completion, Frame | Stored]) -> Says:
     refusal, event = left
     how = "stored" if isinstance(event, Stored) else "sent"
     yield breach(

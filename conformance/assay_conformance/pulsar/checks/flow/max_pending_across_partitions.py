@@ -23,8 +23,8 @@ def max_pending_across_partitions(timeline: Timeline) -> Says:
         for leaving in timeline.leaving(handle)
         if leaving.pending >= shares[handle]
     )
-    yield from each(full, _is_within, timeline)
-    yield from each(_judged(timeline, shares), _has_no_room, timeline, shares)
+    yield from each(full, _judge_within, timeline)
+    yield from each(_judged(timeline, shares), _judge_no_room, timeline, shares)
 
 
 class _Full(NamedTuple):
@@ -45,7 +45,7 @@ def _share(timeline: Timeline, handle: int) -> int:
     return min(share, int(own)) if own else share
 
 
-def _is_within(timeline: Timeline, full: _Full) -> Says:
+def _judge_within(timeline: Timeline, full: _Full) -> Says:
     share, (handle, unit, frame, in_flight) = full
     count, topic = full.leaving.pending, unit.line.topic
     timeline.check_receipts(handle, frame)
@@ -70,7 +70,7 @@ def _judged(timeline: Timeline, shares: dict[int, int]) -> Iterator[Completion]:
             yield refusal
 
 
-def _has_no_room(timeline: Timeline, shares: dict[int, int], refusal: Completion) -> Says:
+def _judge_no_room(timeline: Timeline, shares: dict[int, int], refusal: Completion) -> Says:
     handle, call = refusal.handle or 0, timeline.call(refusal)
     under_way, share = count_held(timeline, handle, call), shares[handle]
     if under_way < share:

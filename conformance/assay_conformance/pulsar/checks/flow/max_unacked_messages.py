@@ -7,7 +7,14 @@ from typing import Final, NamedTuple
 from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Ended, Event, Frame
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.flow._unacked import Holdings, Step, held_at_most, last_moved, steps, was_sought
+from assay_conformance.pulsar.checks.flow._unacked import (
+    DispatchStep,
+    UnackedMessages,
+    held_at_most,
+    last_moved,
+    steps,
+    was_sought,
+)
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
     Exercised,
@@ -77,7 +84,7 @@ class _Blocked:
 
 
 def _stays_within(timeline: Timeline, limited: _Limited) -> Says:
-    blocked, held = _Blocked(), Holdings()
+    blocked, held = _Blocked(), UnackedMessages()
     for step in steps(timeline, limited.subscription):
         if step.sent is not None:
             blocked.batched = blocked.batched or step.sent.frame.messages > 1
@@ -89,7 +96,7 @@ def _stays_within(timeline: Timeline, limited: _Limited) -> Says:
         held.take(step)
 
 
-def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, step: Step) -> Says:
+def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: UnackedMessages, step: DispatchStep) -> Says:
     subscription, most, member, frame = limited.subscription, limited.of_consumer, step.member, step.frame
     unacked = held.of(member)
     if not most:
@@ -113,7 +120,7 @@ def _consumer_is_within(limited: _Limited, blocked: _Blocked, held: Holdings, st
         yield Exercised(frame)
 
 
-def _all_are_within(limited: _Limited, blocked: _Blocked, held: Holdings, frame: Frame) -> Says:
+def _all_are_within(limited: _Limited, blocked: _Blocked, held: UnackedMessages, frame: Frame) -> Says:
     subscription, most = limited.subscription, limited.together
     if not most:
         return

@@ -17,11 +17,11 @@ def permits_renewed_at_half_queue(timeline: Timeline) -> Says:
     delivery came over. A message given to a handler counts when the handler has returned: C++ grants permits behind the
     call (ConsumerImpl::internalListener), Java ahead of it.
     """
-    yield from each(later_grants(timeline), _is_half_a_queue)
+    yield from each(later_grants(timeline), _judge_half_a_queue)
     yield from each(_refills(timeline), _follows, timeline)
 
 
-def _is_half_a_queue(grant: Grant) -> Says:
+def _judge_half_a_queue(grant: Grant) -> Says:
     account = grant.account
     if grant.permits >= max(1, account.queue // 2):
         yield Exercised(grant.frame)

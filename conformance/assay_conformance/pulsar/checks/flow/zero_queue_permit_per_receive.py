@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from assay_conformance.checks.consumption import buries, plain_acks
+from assay_conformance.checks.consumption import moves_to_dead_letter, plain_acks
 from assay_conformance.model.event import Position, Received
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.timeline import (
@@ -118,7 +118,7 @@ def _dropped(timeline: Timeline, grant: Grant) -> int:
         for one in timeline.received(consumer)
         if one.seq < flow.seq and (entry := timeline.entry_of(one)) is not None
     )
-    may_drop = is_reader(grant.account.session) or buries(timeline.view, consumer)
+    may_drop = is_reader(grant.account.session) or moves_to_dead_letter(timeline.view, consumer)
     return sum(count for entry, count in kept.items() if count > 0 and (may_drop or _is_over(timeline, grant, entry)))
 
 

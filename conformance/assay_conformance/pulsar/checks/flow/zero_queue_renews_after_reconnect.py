@@ -75,7 +75,7 @@ class _Receives:
 
 
 def _receives(timeline: Timeline) -> dict[int | None, _Receives]:
-    """Return the receives by handle, for look-up: a consumer may reconnect as often as it receives."""
+    """Return the receives by handle, for lookup: a consumer may reconnect as often as it receives."""
     found: dict[int | None, _Receives] = {}
     for call in timeline.events.invokes("receive"):
         its, end = found.setdefault(call.handle, _Receives()), timeline.end_of(call.op)

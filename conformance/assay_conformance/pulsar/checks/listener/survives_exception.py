@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.consumption import buries
+from assay_conformance.checks.consumption import moves_to_dead_letter
 from assay_conformance.model.event import Completion, Frame
 from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Timeline, breach, check, left_waiting, ms
 
@@ -60,7 +60,7 @@ def _acked_by_client(timeline: Timeline, call: HandlerCall) -> Frame | None:
     entry, consumer = timeline.entry_of(call.message), call.consumer
     if entry is None or not consumer.invoke.args.get("config", {}).get("durable", True):
         return None
-    if buries(timeline.view, consumer) or call.message.message_id.batch_index >= 0:
+    if moves_to_dead_letter(timeline.view, consumer) or call.message.message_id.batch_index >= 0:
         return None
     if any(one.invoke.verb != "nack" for one in timeline.calls_about(consumer, entry)):
         return None

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assay_conformance.checks.consumption import buries
+from assay_conformance.checks.consumption import moves_to_dead_letter
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import Window, backoff_window_of
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Asked, Redelivery, known_ns, taken
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, known_ns, taken
 
 _LATE_NS: Final = TOLERANCES["nack-late"].slack_ns
 
@@ -48,7 +48,7 @@ class Growing:
 def backoffs(timeline: Timeline) -> Iterator[Growing]:
     """Yield every nack that was asked for by its id, or was overdue when its session ended."""
     for consumer in timeline.nacking:
-        if not buries(timeline.view, consumer):
+        if not moves_to_dead_letter(timeline.view, consumer):
             yield from _backoffs(timeline, consumer)
 
 
@@ -62,7 +62,7 @@ def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
     waiting: dict[Entry, Growing] = {}
     twice: dict[Entry, int] = {}
     for moment in timeline.course(consumer):
-        if isinstance(moment, Asked):
+        if isinstance(moment, SettleCalled):
             entry, earlier = moment.entry, waiting.pop(moment.entry, None)
             # An acknowledgment of another message of its batch does not end a nack either.
             window = backoff_window_of(timeline.view, moment.call, timeline.redeliveries(moment.call.message))
@@ -72,7 +72,7 @@ def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
                 growing = Growing(moment.call, window, moment.event)
                 waiting[entry] = replace(growing, behind=_longer(growing, waiting))
         ended = [(entry, replace(one, event=moment.event)) for entry, one in taken(waiting, moment)]
-        if isinstance(moment, Redelivery):
+        if isinstance(moment, RedeliverWritten):
             now_ns = moment.event.t_ns
             twice = {
                 entry: until_ns for entry, until_ns in twice.items() if not moment.ends(entry) or now_ns < until_ns

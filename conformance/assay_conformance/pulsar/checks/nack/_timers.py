@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.pulsar.checks.nack._windows import Window
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Asked, Moment, Redelivery, SentRound
+from assay_conformance.pulsar.timeline.courses import Moment, ReconsumeLaterCalled, RedeliverWritten, SettleCalled
 
 
 def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
@@ -18,18 +18,20 @@ def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tu
     unposted: set[Entry] = set()
     for moment in timeline.course(consumer):
         due: set[Entry] = set()
-        if isinstance(moment, Asked) and moment.is_nack:
+        if isinstance(moment, SettleCalled) and moment.is_nack:
             running.setdefault(moment.entry, []).append(moment.event.t_ns)
-        elif isinstance(moment, SentRound) and moment.fails:
+        elif isinstance(moment, ReconsumeLaterCalled) and moment.fails:
             unposted.add(moment.entry)
-        elif isinstance(moment, Redelivery):
+        elif isinstance(moment, RedeliverWritten):
             among = sorted(moment.named & running.keys()) if moment.named else running
             asked_for = [entry for entry in among if moment.ends(entry)]
             due = _due(running, moment, window, asked_for) | unposted.intersection(asked_for)
         yield moment, due
 
 
-def _due(running: dict[Entry, list[int]], request: Redelivery, window: Window, asked_for: list[Entry]) -> set[Entry]:
+def _due(
+    running: dict[Entry, list[int]], request: RedeliverWritten, window: Window, asked_for: list[Entry]
+) -> set[Entry]:
     """Return the entries that are due.
 
     One request uses up one nack, the oldest, of each entry it names, and of all where it names none: the client decides

@@ -7,7 +7,15 @@ from assay_conformance.checks.consumption import acked_entries, elapsed, of_batc
 from assay_conformance.model.event import Closed, ClosedBy, Frame
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import CUMULATIVE, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent, named_by
+from assay_conformance.pulsar.timeline.courses import (
+    ArrivedAtBroker,
+    Delivered,
+    Dispatched,
+    ReceiveEnded,
+    SessionOver,
+    SettleCalled,
+    named_by,
+)
 
 
 @dataclass(slots=True)
@@ -31,14 +39,14 @@ class _Settled:
 class _Entries:
     """Of a consumer. `requested` of the broker, `awaited` since; `unproven`: settled, and not requested before."""
 
-    nacked: dict[Entry, Asked] = field(default_factory=dict)
+    nacked: dict[Entry, SettleCalled] = field(default_factory=dict)
     settled: dict[Entry, _Settled] = field(default_factory=dict)
     unproven: dict[Entry, int] = field(default_factory=dict)
     requested: set[Entry] = field(default_factory=set)
     awaited: set[Entry] = field(default_factory=set)
     under_way: Counter[Entry] = field(default_factory=Counter)
 
-    def asked(self, moment: Asked) -> None:
+    def asked(self, moment: SettleCalled) -> None:
         """Take a nack, or an ack of what was nacked."""
         if moment.session is None or of_batch(moment.call.message.message_id):
             return
@@ -47,7 +55,7 @@ class _Entries:
         elif not moment.call.cumulative and moment.entry in self.nacked:
             self.settled.setdefault(moment.entry, _Settled())
 
-    def heard(self, moment: Heard) -> None:
+    def heard(self, moment: ArrivedAtBroker) -> None:
         """Take a REDELIVER or an ACK at the broker, which takes no ACK of a consumer that it has closed."""
         event, session = moment
         named = named_by(event, session)
@@ -64,7 +72,7 @@ class _Entries:
                     if entry not in self.requested:
                         self.unproven[entry] = self.nacked[entry].event.t_ns
 
-    def sent(self, moment: Sent) -> None:
+    def sent(self, moment: Dispatched) -> None:
         """Take a MESSAGE."""
         if moment.event.from_sender:
             self.awaited.discard(moment.entry)
@@ -87,21 +95,21 @@ def acked_not_redelivered(timeline: Timeline, consumer: Consumer) -> Says:
     entries, window = _Entries(), window_of(timeline.view, consumer)
     for moment in timeline.course(consumer):
         match moment:
-            case Asked():
+            case SettleCalled():
                 entries.asked(moment)
-            case Heard():
+            case ArrivedAtBroker():
                 entries.heard(moment)
-            case Sent():
+            case Dispatched():
                 entries.sent(moment)
-            case Handed():
+            case Delivered():
                 yield from _handed(entries, moment)
-            case Receive(event) if window is not None:
+            case ReceiveEnded(event) if window is not None:
                 # One that ended after the delay shows that nothing came.
                 for entry, nacked_ns in list(entries.unproven.items()):
                     if event.t_ns >= nacked_ns + window.latest_ns:
                         del entries.unproven[entry]
                         yield Exercised(event)
-            case Over(event) if _forgets(event):
+            case SessionOver(event) if _forgets(event):
                 entries.settled.clear()
                 entries.unproven.clear()
 
@@ -111,7 +119,7 @@ def _forgets(event: object) -> bool:
     return by_intent or (isinstance(event, Closed) and event.by is ClosedBy.BROKER)
 
 
-def _handed(entries: _Entries, handed: Handed) -> Says:
+def _handed(entries: _Entries, handed: Delivered) -> Says:
     event, entry = handed
     entries.under_way[entry] -= 1
     one = entries.settled.get(entry)

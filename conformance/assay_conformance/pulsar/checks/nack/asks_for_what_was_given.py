@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import buries, from_client
+from assay_conformance.checks.consumption import from_client, moves_to_dead_letter
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
@@ -39,7 +39,7 @@ def _named(timeline: Timeline) -> Iterator[_Named]:
     for request in timeline.events.frames(REDELIVER):
         session = timeline.consumer_sessions.of(request) if request.ids and from_client(request) else None
         consumer = None if session is None else known_owner(session, request)
-        if session is None or consumer is None or buries(timeline.view, consumer):
+        if session is None or consumer is None or moves_to_dead_letter(timeline.view, consumer):
             continue
         for id in request.ids:
             entry = Entry(session.topic, id.ledger, id.entry)

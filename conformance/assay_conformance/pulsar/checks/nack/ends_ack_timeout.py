@@ -5,7 +5,7 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
+from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
 
 
 @check("nack.ends-ack-timeout", of=lambda timeline: timeline.nacking)
@@ -17,7 +17,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
     nacked: dict[Entry, tuple[Call, Frame | None]] = {}
     before: set[Entry] = set()
     for moment in timeline.course(consumer):
-        if isinstance(moment, Asked):
+        if isinstance(moment, SettleCalled):
             call = moment.call
             nacked.pop(call.entry, None)
             if moment.is_nack:
@@ -27,11 +27,11 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
                 before.add(call.entry)
                 if fit and moment.session is not None:
                     nacked[call.entry] = (call, None)
-        elif isinstance(moment, Handed) or (isinstance(moment, Sent) and moment.event.from_sender):
+        elif isinstance(moment, Delivered) or (isinstance(moment, Dispatched) and moment.event.from_sender):
             nacked.pop(moment.entry, None)  # Another copy, with a clock of its own.
-        elif isinstance(moment, Over):
+        elif isinstance(moment, SessionOver):
             nacked.clear()
-        elif isinstance(moment, Redelivery) and moment.named:
+        elif isinstance(moment, RedeliverWritten) and moment.named:
             for entry in [entry for entry in nacked if moment.ends(entry)]:
                 call, request = nacked.pop(entry)
                 if _was_known(timeline, call, moment.event):

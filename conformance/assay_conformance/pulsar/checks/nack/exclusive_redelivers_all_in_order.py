@@ -19,7 +19,14 @@ from assay_conformance.pulsar.timeline import (
     looked_ns,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Heard, Over, Receive, Sent
+from assay_conformance.pulsar.timeline.courses import (
+    ArrivedAtBroker,
+    Delivered,
+    Dispatched,
+    ReceiveEnded,
+    SessionOver,
+    SettleCalled,
+)
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
@@ -35,7 +42,7 @@ class _Again:
     due: list[tuple[Entry, int]] = field(default_factory=list)
     frames: dict[Entry, Frame] = field(default_factory=dict)
 
-    def is_sure_behind(self, sent: Sent, keys: list[tuple[Entry, int]], *, settled: bool) -> bool:
+    def is_sure_behind(self, sent: Dispatched, keys: list[tuple[Entry, int]], *, settled: bool) -> bool:
         """Take a MESSAGE; False where it is unreadable, in chunks or there twice: which of it is due is not known."""
         if of_earlier_epoch(sent.event, self.request):
             self.stale.update(keys)
@@ -60,21 +67,21 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
     copies, settled, nacked = Counter[tuple[Entry, int]](), Settled(), False
     for moment in timeline.course(consumer):
         match moment:
-            case Over():
+            case SessionOver():
                 running.pop(moment.session.request.seq, None)
-            case Asked() if moment.is_nack:
+            case SettleCalled() if moment.is_nack:
                 nacked = True
-            case Asked():
+            case SettleCalled():
                 settled.asked(moment.call)
                 for again in running.values():
                     again.due = [key for key in again.due if not settled.holds(consumer.handle, key[0])]
-            case Heard(event, session) if nacked and _asks_for_all(moment):
+            case ArrivedAtBroker(event, session) if nacked and _asks_for_all(moment):
                 running[session.request.seq] = _Again(event, +copies)
-            case Heard(event, session) if event.command == "ACK" and not plain_acks(event):
+            case ArrivedAtBroker(event, session) if event.command == "ACK" and not plain_acks(event):
                 discarded = set(acked_entries(session, event))
                 for again in running.values():
                     again.due = [key for key in again.due if key[0] not in discarded]
-            case Sent(event, session, entry) if event.to_receiver:
+            case Dispatched(event, session, entry) if event.to_receiver:
                 keys = [(entry, index) for index in range(event.messages) if is_open(event, index)]
                 copies.update(keys)
                 sought = (entry.ledger, entry.entry) in consumer.sought
@@ -82,21 +89,21 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
                 again_there = running.get(session.request.seq)
                 if again_there is not None and not again_there.is_sure_behind(moment, keys, settled=done):
                     del running[session.request.seq]
-            case Handed():
+            case Delivered():
                 copies[moment.entry, moment.place] -= 1
                 there = timeline.session_at(consumer, moment.entry.topic, moment.event)
                 if there is not None and there.request.seq in running:
                     yield from _handed(running[there.request.seq], moment)
-            case Receive(end, is_short) if is_short:
+            case ReceiveEnded(end, is_short) if is_short:
                 yield from each([one for one in running.values() if one.due], _starved, timeline, consumer, end)
 
 
-def _asks_for_all(heard: Heard) -> bool:
+def _asks_for_all(heard: ArrivedAtBroker) -> bool:
     alone = heard.session.request.fields.get("subType") in ORDERED_TYPES
     return heard.is_request and alone and not is_reader(heard.session)
 
 
-def _handed(again: _Again, handed: Handed) -> Says:
+def _handed(again: _Again, handed: Delivered) -> Says:
     key = (handed.entry, handed.place)
     if key not in again.due:
         return

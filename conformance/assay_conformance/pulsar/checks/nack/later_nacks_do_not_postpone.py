@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import buries, elapsed
+from assay_conformance.checks.consumption import elapsed, moves_to_dead_letter
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery, taken
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, SettleCompleted, taken
 
 
 class _Waited(NamedTuple):
@@ -24,7 +24,7 @@ def _nacks(timeline: Timeline) -> Iterator[_Waited]:
     """Yield every nack that was asked for, or overdue when its session ended."""
     for consumer in timeline.nacking:
         window = window_of(timeline.view, consumer)
-        if window is not None and not buries(timeline.view, consumer):
+        if window is not None and not moves_to_dead_letter(timeline.view, consumer):
             yield from _waited(timeline, consumer, window.latest_ns)
 
 
@@ -33,11 +33,11 @@ def _waited(timeline: Timeline, consumer: Consumer, latest_ns: int) -> Iterator[
     for moment in timeline.course(consumer):
         for _, (call, others) in taken(waiting, moment):
             due_ns = call.called_ns + latest_ns
-            if isinstance(moment, Redelivery) or timeline.bounds.is_past("nack-late", due_ns, moment.event.t_ns):
+            if isinstance(moment, RedeliverWritten) or timeline.bounds.is_past("nack-late", due_ns, moment.event.t_ns):
                 yield _Waited(call, due_ns, others, moment.event)
-        if isinstance(moment, Asked) and not moment.is_nack:
+        if isinstance(moment, SettleCalled) and not moment.is_nack:
             waiting = {entry: one for entry, one in waiting.items() if not moment.call.covers(entry)}
-        elif isinstance(moment, Called) and moment.is_nack and moment.session is not None:
+        elif isinstance(moment, SettleCompleted) and moment.is_nack and moment.session is not None:
             call = moment.call
             for entry in waiting.keys() - {call.entry}:
                 waiting[entry][1].append(call.called_ns)

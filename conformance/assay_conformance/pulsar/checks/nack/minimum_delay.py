@@ -6,7 +6,7 @@ from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.pulsar.checks.nack._timers import timed
 from assay_conformance.pulsar.checks.nack._windows import least_window_of
 from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Exercised, Says, Timeline, breach, check
-from assay_conformance.pulsar.timeline.courses import Asked, Redelivery
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled
 
 
 @check("nack.minimum-delay", of=lambda timeline: timeline.nacking)
@@ -23,9 +23,9 @@ def minimum_delay(timeline: Timeline, consumer: Consumer) -> Says:
         return
     nacked: dict[Entry, Call] = {}
     for moment, due in timed(timeline, consumer, window):
-        if isinstance(moment, Asked) and moment.is_nack:
+        if isinstance(moment, SettleCalled) and moment.is_nack:
             nacked.setdefault(moment.entry, moment.call)
-        elif isinstance(moment, Redelivery):
+        elif isinstance(moment, RedeliverWritten):
             found, event = [call for entry, call in nacked.items() if moment.ends(entry)], moment.event
             if found and due:
                 yield Exercised(event)

@@ -4,7 +4,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from assay_conformance.checks.consumption import buries, elapsed
+from assay_conformance.checks.consumption import elapsed, moves_to_dead_letter
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.nack._timers import timed
@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Called, Redelivery, known_ns, taken
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, SettleCompleted, known_ns, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
     waiting: dict[Entry, _Nacked] = {}
     acked: set[Entry] = set()
     called: list[int] = []
-    buried = buries(timeline.view, consumer)
+    buried = moves_to_dead_letter(timeline.view, consumer)
 
     def until(one: _Nacked, event: Event, *, early: bool) -> _Nacked:
         since_ns = None if one.excused or buried else _since_ns(one.last, event, called, window)
         return replace(one, event=event, early=early, since_ns=since_ns)
 
     for moment, due in timed(timeline, consumer, window):
-        if isinstance(moment, Asked):
+        if isinstance(moment, SettleCalled):
             call = moment.call
             if not moment.is_nack:
                 acked.add(call.entry)
@@ -68,9 +68,9 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
                     waiting[entry] = replace(waiting[entry], excused=True)
             elif call.entry not in acked and moment.session is not None:
                 waiting[call.entry] = replace(waiting.get(call.entry, _Nacked(call, call, moment.event)), last=call)
-        elif isinstance(moment, Called) and moment.is_nack:
+        elif isinstance(moment, SettleCompleted) and moment.is_nack:
             insort(called, moment.call.called_ns)
-        elif isinstance(moment, Redelivery):
+        elif isinstance(moment, RedeliverWritten):
             found = taken(waiting, moment)
             oldest = min((one.first.invoke.t_ns, place) for place, (_, one) in enumerate(found))[1] if found else 0
             for entry, one in found if moment.named else found[oldest : oldest + 1]:

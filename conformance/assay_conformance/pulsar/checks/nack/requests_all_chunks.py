@@ -7,7 +7,7 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals
-from assay_conformance.pulsar.timeline.courses import Asked, Over, Redelivery, taken
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SessionOver, SettleCalled, taken
 
 
 @dataclass(slots=True)
@@ -39,24 +39,24 @@ def _asked_for(timeline: Timeline) -> Iterator[tuple[_Nacked, Frame, Event]]:
 def _nacks(timeline: Timeline, consumer: Consumer) -> Iterator[tuple[_Nacked, Event]]:
     arrivals, waiting = timeline.once(Arrivals), dict[Entry, _Nacked]()
     for moment in timeline.course(consumer):
-        if isinstance(moment, Asked) and not moment.is_nack:
+        if isinstance(moment, SettleCalled) and not moment.is_nack:
             waiting.pop(moment.entry, None)
             waiting = {} if moment.call.cumulative else waiting
-        elif isinstance(moment, Asked):
+        elif isinstance(moment, SettleCalled):
             session = moment.session
             chunks = () if session is None else arrivals.joined(session, moment.entry, moment.event)
             if len(chunks) > 1:
                 waiting.setdefault(moment.entry, _Nacked(moment.call, chunks))
-        elif isinstance(moment, Redelivery) and moment.named:
+        elif isinstance(moment, RedeliverWritten) and moment.named:
             for entry, nacked in [one for one in waiting.items() if one[0].topic == moment.session.topic]:
                 nacked.named |= moment.named
                 if entry in moment.named:
                     nacked.request = nacked.request or moment.event
                 if nacked.request is not None and not nacked.missing:
                     yield waiting.pop(entry), moment.event
-        elif isinstance(moment, Over | Redelivery):
+        elif isinstance(moment, SessionOver | RedeliverWritten):
             ended = taken(waiting, moment)
-            yield from ((nacked, moment.event) for _, nacked in ended if isinstance(moment, Over))
+            yield from ((nacked, moment.event) for _, nacked in ended if isinstance(moment, SessionOver))
 
 
 @check("nack.requests-all-chunks", of=_asked_for)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from assay_conformance.checks.consumption import buries, of_batch
+from assay_conformance.checks.consumption import moves_to_dead_letter, of_batch
 from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.pulsar.checks.nack._windows import WIDEST_TICK_FRACTION
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, session_for
-from assay_conformance.pulsar.timeline.courses import Over, Redelivery
+from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SessionOver
 
 IDS_OF_A_COMMAND = 1_000
 """Clients split a request that names more."""
@@ -21,13 +21,13 @@ def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
     if len(entries) <= 2 or len({entry.topic for entry in entries}) > 1:
         return
     # Those whose letters cannot be sent come back one by one.
-    if session_for(calls[0], invoke) is None or buries(timeline.view, calls[0].consumer):
+    if session_for(calls[0], invoke) is None or moves_to_dead_letter(timeline.view, calls[0].consumer):
         return
     commands, whole, completion = list[Frame](), len(entries), calls[0].operation.completion
     for moment in timeline.course(calls[0].consumer, after=invoke):
-        if isinstance(moment, Over) or not entries:
+        if isinstance(moment, SessionOver) or not entries:
             break
-        if isinstance(moment, Redelivery) and not moment.named.isdisjoint(entries):
+        if isinstance(moment, RedeliverWritten) and not moment.named.isdisjoint(entries):
             commands.append(moment.event)
             entries -= moment.named
     if entries or completion is None or completion.outcome is not Outcome.OK:

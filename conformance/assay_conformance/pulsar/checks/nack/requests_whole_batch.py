@@ -7,7 +7,16 @@ from assay_conformance.checks.consumption import is_dead_letter, listed, of_batc
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Moment, Over, Receive, Redelivery, Sent, SentRound
+from assay_conformance.pulsar.timeline.courses import (
+    Delivered,
+    Dispatched,
+    Moment,
+    ReceiveEnded,
+    ReconsumeLaterCalled,
+    RedeliverWritten,
+    SessionOver,
+    SettleCalled,
+)
 
 
 @dataclass(slots=True)
@@ -15,7 +24,7 @@ class _Batch:
     """A batch entry at a consumer: its size, which of it was handed over and when, and acknowledged or sent round."""
 
     size: int = 0
-    handed: list[Handed] = field(default_factory=list)
+    handed: list[Delivered] = field(default_factory=list)
     settled: set[int] = field(default_factory=set)
 
     def all_seen(self, since: int) -> bool:
@@ -57,9 +66,9 @@ def _judged(
     timeline: Timeline, consumer: Consumer, moment: Moment, batches: dict[Entry, _Batch], nacked: dict[Entry, _Nacked]
 ) -> Iterator[tuple[_Nacked, Event]]:
     match moment:
-        case Over():
+        case SessionOver():
             nacked.clear()
-        case Sent(event, _, entry) if event.to_receiver:
+        case Dispatched(event, _, entry) if event.to_receiver:
             batch = batches.setdefault(entry, _Batch())
             batch.size = (event.meta.batch if event.meta is not None else None) or 0
             one = nacked.get(entry)
@@ -68,14 +77,14 @@ def _judged(
                     del nacked[entry]
                 else:
                     one.dispatch = event
-        case Handed(event, entry):
+        case Delivered(event, entry):
             batches.setdefault(entry, _Batch()).handed.append(moment)
             one = nacked.get(entry)
             if one is not None and one.dispatch is not None:
                 one.back.add(event.message_id.batch_index)
                 if not one.missing:
                     yield nacked.pop(entry), event
-        case Asked(event, call, there):
+        case SettleCalled(event, call, there):
             batch, id = batches.setdefault(call.entry, _Batch()), call.message.message_id
             if not moment.is_nack:
                 batch.settled.add(id.batch_index)
@@ -83,12 +92,12 @@ def _judged(
                     nacked.clear()
             elif of_batch(id) and there is not None and batch.all_seen(_sought(timeline, consumer, event)):
                 nacked.setdefault(call.entry, _Nacked(call, batch, batch.size))
-        case Redelivery(event):
+        case RedeliverWritten(event):
             for entry in [entry for entry in nacked if moment.ends(entry)]:
                 nacked[entry].request = event
-        case SentRound(_, entry, message):
+        case ReconsumeLaterCalled(_, entry, message):
             batches.setdefault(entry, _Batch()).settled.add(message.message_id.batch_index)
-        case Receive(end, is_short) if is_short:
+        case ReceiveEnded(end, is_short) if is_short:
             for entry, one in list(nacked.items()):
                 sent = one.dispatch
                 if sent is not None and one.back and timeline.bounds.is_past("answer", sent.t_ns, end.t_ns):

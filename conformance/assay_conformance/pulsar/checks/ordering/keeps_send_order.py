@@ -8,7 +8,7 @@ from assay_conformance.judging.worlds import Kind, Standing
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.case import Rate
 from assay_conformance.model.event import Frame, Outcome, Position
-from assay_conformance.pulsar.checks._holdings import is_possible, stored_behind
+from assay_conformance.pulsar.checks._holdings import judge_possible, stored_behind
 from assay_conformance.pulsar.timeline import ConsumerSession, Says, Send, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
 
@@ -26,13 +26,13 @@ def keeps_send_order(timeline: Timeline) -> Says:
     order on each session of an ordered subscription. A second copy of a resend may come late; the first may not."""
     sessions = timeline.consumer_sessions.all
     ordered = (one for one in sessions if one.request.fields.get("subType") in ORDERED_TYPES)
-    yield from each(ordered, _is_dispatched_in_order, timeline)
-    yield from each(ordered_holdings(timeline), _is_stored_in_order, timeline)
+    yield from each(ordered, _judge_dispatched_in_order, timeline)
+    yield from each(ordered_holdings(timeline), _judge_stored_in_order, timeline)
 
 
-def _is_stored_in_order(timeline: Timeline, holding: Holding) -> Says:
+def _judge_stored_in_order(timeline: Timeline, holding: Holding) -> Says:
     yield from stored_behind(holding, 1)
-    yield from is_possible(timeline, holding, CODES, partial(_standing, timeline, holding))
+    yield from judge_possible(timeline, holding, CODES, partial(_standing, timeline, holding))
 
 
 def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
@@ -47,7 +47,7 @@ def _standing(timeline: Timeline, holding: Holding, send: Send) -> Standing:
     return _POSSIBLE if unit is not None and unit.is_chunk else _CERTAIN
 
 
-def _is_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> Says:
+def _judge_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> Says:
     """Judge whether dispatches are in order, until the consumer seeks."""
     furthest: Frame | None = None
     positions: set[Position] = set()

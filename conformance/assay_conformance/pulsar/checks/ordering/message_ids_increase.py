@@ -20,7 +20,7 @@ def message_ids_increase(timeline: Timeline) -> Says:
     """
     yield from each(timeline.events.of(ReadBack), _in_step)
     for receipt in _receipts(timeline):
-        yield from _is_later(receipt)
+        yield from _judge_later(receipt)
         yield from _names_its_own(timeline, receipt)
 
 
@@ -46,7 +46,7 @@ class _Receipt(NamedTuple):
     before: Frame | None
 
 
-def _is_later(receipt: _Receipt) -> Says:
+def _judge_later(receipt: _Receipt) -> Says:
     frame, before = receipt.frame, receipt.before
     if before is not None:
         is_later = frame.ids[0].position > before.ids[0].position

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     ended_ns,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Handed, Over, Redelivery, Sent
+from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
@@ -64,28 +64,30 @@ def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
     settled = Settled()
     for moment in timeline.course(consumer):
         match moment:
-            case Asked() if not moment.is_nack:
+            case SettleCalled() if not moment.is_nack:
                 # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.
                 settled.asked(moment.call)
-            case Redelivery(event, session, named) if not named and event.fields.get("consumer_epoch") is not None:
+            case RedeliverWritten(event, session, named) if (
+                not named and event.fields.get("consumer_epoch") is not None
+            ):
                 epochs[session.request.seq] = _Epoch(event, stale=dict(queued.get(session.request.seq, {})))
-            case Sent(event, session, entry) if event.to_receiver:
+            case Dispatched(event, session, entry) if event.to_receiver:
                 if session.request.seq in epochs:
                     epochs[session.request.seq].came(event, entry)
                 else:
                     queued.setdefault(session.request.seq, {})[entry] = event
-            case Handed(event, entry):
+            case Delivered(event, entry):
                 there = timeline.session_at(consumer, entry.topic, event)
                 if there is not None:
                     queued.get(there.request.seq, {}).pop(entry, None)
                     if there.request.seq in epochs:
                         yield from _handed(timeline, epochs[there.request.seq], there, settled, moment)
-            case Over():
+            case SessionOver():
                 epochs.pop(moment.session.request.seq, None)
                 queued.pop(moment.session.request.seq, None)
 
 
-def _handed(timeline: Timeline, epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: Handed) -> Says:
+def _handed(timeline: Timeline, epoch: _Epoch, session: ConsumerSession, settled: Settled, handed: Delivered) -> Says:
     event, entry = handed
     if entry == epoch.received_last:
         # Or it came twice, and this is the second one.

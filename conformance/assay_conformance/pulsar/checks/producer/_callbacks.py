@@ -19,7 +19,7 @@ def waits(timeline: Timeline, call: Invoke) -> bool:
     return waits_for_answer(call, acks_are_answered=receipts)
 
 
-def has_to_end(timeline: Timeline, called: CalledIn) -> Says:
+def judge_ends(timeline: Timeline, called: CalledIn) -> Says:
     """Judge whether it ends, well or badly.
 
     Not judged where frames were lost or held, receipts are owed, or its callback was left waiting.

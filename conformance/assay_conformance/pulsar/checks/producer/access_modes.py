@@ -29,7 +29,7 @@ def access_modes(timeline: Timeline) -> Says:
     a broker need not report the last before it sends again.
     """
     for lives in _lives(timeline):
-        yield from each(lives, _is_beside, timeline, lives)
+        yield from each(lives, _judge_beside, timeline, lives)
         yield from each(lives, _sends_though_fenced, timeline)
         yield from each(_freed(lives), _gets_its_topic, timeline)
 
@@ -93,7 +93,7 @@ def _fence(lives: Sequence[_Life]) -> None:
                     other.gone, other.fenced = answer, answer if admits else None
 
 
-def _is_beside(timeline: Timeline, lives: Sequence[_Life], life: _Life) -> Says:
+def _judge_beside(timeline: Timeline, lives: Sequence[_Life], life: _Life) -> Says:
     served, admitted = life.served, life.admitted
     for answer in (served.waits, admitted if served.mode == FENCES else None, served.refusal):
         others = [other for other in lives if other is not life and answer is not None and other.is_there(answer)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.checks.producer._callbacks import has_to_end, waits
+from assay_conformance.pulsar.checks.producer._callbacks import judge_ends, waits
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 from assay_conformance.pulsar.timeline.callbacks import CalledIn
 
@@ -19,4 +19,4 @@ def calls_in_callback_end(timeline: Timeline, called: CalledIn) -> Says:
     Nothing is said of calls that wait for their broker in the callback (`producer.waiting-calls-in-callback-end`), nor
     where a fault or a loss was in the way.
     """
-    yield from has_to_end(timeline, called)
+    yield from judge_ends(timeline, called)

@@ -31,7 +31,7 @@ def close_ends_pending_sends(timeline: Timeline) -> Says:
     Judged are closes of a connected producer (a disconnected one: `resend.closed-stays-closed`).
     """
     closes = _closes(timeline)
-    yield from each(_sent_behind(timeline, closes), _is_sent_behind)
+    yield from each(_sent_behind(timeline, closes), _judge_sent_behind)
     yield from each(_pending(timeline), _ends, timeline, closes)
 
 
@@ -60,7 +60,7 @@ def _sent_behind(timeline: Timeline, closes: Closes) -> Iterator[tuple[Frame, Fr
                 yield close.frame, frame
 
 
-def _is_sent_behind(frames: tuple[Frame, Frame]) -> Says:
+def _judge_sent_behind(frames: tuple[Frame, Frame]) -> Says:
     close, send = frames
     yield breach(
         "sent-after-close",

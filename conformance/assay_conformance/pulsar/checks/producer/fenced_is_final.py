@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.checks._final_errors import Final, judge_final
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
@@ -9,4 +9,4 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 def fenced_is_final(timeline: Timeline) -> Says:
     """producer.fenced-is-final: a producer that gets ProducerFenced does not register again, and its pending sends
     fail."""
-    yield from is_final(timeline, Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED))
+    yield from judge_final(timeline, Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED))

@@ -27,7 +27,7 @@ def flush_waits(timeline: Timeline, end: Completion) -> Says:
         unit = timeline.unit_with(send)
         unit = unit if unit is not None and unit.first.seq < end.seq else None
         if unit is None and not is_identified(send.invoke.size):
-            raise UnknownError("a message may have left among others that do not say their number")
+            raise UnknownError("a message may have left in a batch whose messages are too small to be identified")
         if unit is None or not unit.answered_before(end.seq):
             left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
             yield breach(

@@ -30,8 +30,8 @@ def name_unique_on_topic(timeline: Timeline) -> Says:
     Topics that some producer wants for itself have rules of their own, and are not judged.
     """
     names = _Names(timeline)
-    yield from each(timeline.served_producers, _is_alone, timeline, names)
-    yield from each(timeline.served_producers, _is_rightly_refused, timeline, names)
+    yield from each(timeline.served_producers, _judge_alone, timeline, names)
+    yield from each(timeline.served_producers, _judge_rightly_refused, timeline, names)
 
 
 class _Names:
@@ -85,7 +85,7 @@ def _silence(timeline: Timeline, holder: ServedProducer) -> Fired | None:
     return end if isinstance(end, Fired) and silent else None
 
 
-def _is_alone(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
+def _judge_alone(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
     admitted = next(iter(one.successes), None)
     holder = None if admitted is None else names.holder(one.topic, one.name, admitted)
     if admitted is None or holder is None:
@@ -104,7 +104,7 @@ def _is_alone(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
         yield Exercised(admitted)
 
 
-def _is_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
+def _judge_rightly_refused(timeline: Timeline, names: _Names, one: ServedProducer) -> Says:
     refusal, name = one.refusal, _asked_name(one)
     if refusal is None or refusal.fields.get("error") != "ProducerBusy" or not names.are_judged(one.topic, refusal):
         return

@@ -15,7 +15,7 @@ def waits_for_exclusive_access(timeline: Timeline) -> Says:
     waits = list(_waits(timeline))
     yield from each(waits, _lasts, timeline)
     first_of = {wait.handle: wait for wait in reversed(waits) if wait.is_opened_meanwhile}
-    yield from each(reversed(first_of.values()), _is_not_given_up, timeline)
+    yield from each(reversed(first_of.values()), _judge_not_given_up, timeline)
 
 
 class _Turn(NamedTuple):
@@ -103,7 +103,7 @@ def _failed_with_its_connection(opened: Completion, lost: Closed | None) -> bool
     return lost_before and opened.outcome is not Outcome.OK and opened.error is not ErrorClass.TIMEOUT
 
 
-def _is_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
+def _judge_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
     end, told, lost = wait.opened, wait.told, wait.turns[-1].lost
     if end is None:
         return

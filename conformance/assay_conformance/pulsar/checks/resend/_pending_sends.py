@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-class Pending(NamedTuple):
+class PendingSend(NamedTuple):
     """A send that was written before `word`, the broker's end of its producer, and had neither receipt nor end."""
 
     word: Frame
@@ -28,10 +28,10 @@ class Pending(NamedTuple):
     send: Send
 
 
-def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[Pending]:
+def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[PendingSend]:
     """Return all pending sends of a producer."""
     return [
-        Pending(word, unit, send)
+        PendingSend(word, unit, send)
         for unit in timeline.pending.unreceipted(producer, word)
         for send in timeline.sends(unit)
         if send.completion is None or send.completion.seq > word.seq
@@ -46,7 +46,7 @@ def fail_soon(
     yield from each(pending, _fails_soon, timeline, said, expected)
 
 
-def _fails_soon(timeline: Timeline, said: str, expected: ErrorClass | None, pending: Pending) -> Says:
+def _fails_soon(timeline: Timeline, said: str, expected: ErrorClass | None, pending: PendingSend) -> Says:
     word, unit, send = pending
     end, producer = send.completion, unit.line
     timeline.owner(producer)

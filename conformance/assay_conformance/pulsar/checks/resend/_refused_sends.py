@@ -78,7 +78,7 @@ def could_not_look_up(timeline: Timeline, since: Event, end: Event) -> bool:
     return any(since.seq < one.seq < end.seq and one.to_receiver and one.fields.get("error") for one in answers)
 
 
-def is_sent_again(timeline: Timeline, refused: RefusedSend) -> Says:
+def judge_sent_again(timeline: Timeline, refused: RefusedSend) -> Says:
     """Judge whether the send leaves again, without an error for the application.
 
     Its time may be up before, or its producer be refused.
@@ -115,7 +115,7 @@ def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: 
 
 
 def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:
-    """Return whether look-up or registration was refused after the error: its sends fail with that."""
+    """Return whether lookup or registration was refused after the error: its sends fail with that."""
     sessions = (one for one in refused.unit.line.sessions if one.request.seq > refused.error.seq)
     return could_not_look_up(timeline, refused.error, end) or any(one.ready is None for one in sessions)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, is_sent_again, refused_sends
+from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, judge_sent_again, refused_sends
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
@@ -9,4 +9,4 @@ def checksum_error_resent(timeline: Timeline, refused: RefusedSend) -> Says:
     """resend.checksum-error-resent: a SEND that got ChecksumError although its bytes left the client intact is sent
     again: the network damaged it."""
     if refused.unit.first.intact:
-        yield from is_sent_again(timeline, refused)
+        yield from judge_sent_again(timeline, refused)

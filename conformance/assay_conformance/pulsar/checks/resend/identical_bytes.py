@@ -12,7 +12,7 @@ def identical_bytes(timeline: Timeline, resent: Resent) -> Says:
     if unit.sent_on(session) is not again:
         return
     if not unit.numbers and timeline.had_reused_ids(unit.line, again):
-        raise UnknownError("small messages have an id that others had: which of them was sent again is open")
+        raise UnknownError("small messages reuse a sequence id: it is unknown which of them was sent again")
     numbers, frames = timeline.numbers(again, session), (first, again)
     pairs = [
         ("id-changed", *(f"sequence id {frame.sequence_id}" for frame in frames)),

@@ -12,7 +12,7 @@ def ignores_stale_receipt(timeline: Timeline) -> Says:
     yield from each(receipts, _keeps_its_connection, timeline)
     yield from each(timeline.completed_again("send"), _completes_once, timeline)
     if any(answer.place is Fit.NONE for answer in receipts):
-        yield from each(timeline.ends("send"), _is_completed_by_its_own, timeline, receipts)
+        yield from each(timeline.ends("send"), _judge_completed_by_its_own, timeline, receipts)
 
 
 def _keeps_its_connection(timeline: Timeline, answer: Answer) -> Says:
@@ -58,7 +58,7 @@ def _completes_once(timeline: Timeline, ended_twice: tuple[Send, Completion]) ->
         )
 
 
-def _is_completed_by_its_own(timeline: Timeline, receipts: list[Answer], end: Completion) -> Says:
+def _judge_completed_by_its_own(timeline: Timeline, receipts: list[Answer], end: Completion) -> Says:
     """Judge whether a send is completed by its own receipt.
 
     Not judged where the last receipt was one ahead of this producer's oldest send: that is another requirement's.

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame, Outcome
-from assay_conformance.pulsar.checks.resend._pending_sends import Pending, fail_soon, pending_at
+from assay_conformance.pulsar.checks.resend._pending_sends import PendingSend, fail_soon, pending_at
 from assay_conformance.pulsar.timeline import Producer, Says, Timeline, breach, check, each, ms
 
 QUOTA_EXCEPTION = "ProducerBlockedQuotaExceededException"
@@ -20,10 +20,10 @@ def quota_exceeded_fails_pending(timeline: Timeline) -> Says:
     for producer, word in first.items():
         yield from fail_soon(timeline, producer, word, "that its backlog is over its quota")
         if timeline.was_read(word):
-            yield from each(pending_at(timeline, producer, word), _is_not_kept, timeline)
+            yield from each(pending_at(timeline, producer, word), _judge_not_kept, timeline)
 
 
-def _is_not_kept(timeline: Timeline, pending: Pending) -> Says:
+def _judge_not_kept(timeline: Timeline, pending: PendingSend) -> Says:
     """Judge whether it is not kept: its connection was lost, so what succeeds behind that word was sent again."""
     word, unit, end = pending.word, pending.unit, pending.send.completion
     timeline.owner(unit.line)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, is_sent_again, refused_sends
+from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, judge_sent_again, refused_sends
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError")
@@ -10,4 +10,4 @@ TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError")
 def retries_transient_error(timeline: Timeline, refused: RefusedSend) -> Says:
     """resend.retries-transient-error: a send that gets PersistenceError, MetadataError or UnknownError is sent again,
     and the error does not reach the application."""
-    yield from is_sent_again(timeline, refused)
+    yield from judge_sent_again(timeline, refused)

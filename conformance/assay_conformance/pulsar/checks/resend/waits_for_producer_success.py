@@ -20,12 +20,12 @@ from assay_conformance.pulsar.timeline import (
 def waits_for_producer_success(timeline: Timeline) -> Says:
     """resend.waits-for-producer-success: no SEND leaves before the PRODUCER_SUCCESS of its producer on that connection;
     sends called meanwhile wait, and do not fail."""
-    yield from each(timeline.unannounced, _is_of_a_producer)
+    yield from each(timeline.unannounced, _judge_of_a_producer)
     yield from each(timeline.producer_sessions, _waits, timeline)
     yield from each(timeline.failed_sends, _waits_meanwhile, timeline)
 
 
-def _is_of_a_producer(send: Frame) -> Says:
+def _judge_of_a_producer(send: Frame) -> Says:
     yield breach(
         "no-producer",
         f"a SEND (sequence id {send.sequence_id}) left on connection {send.conn} at {ms(send.t_ns)} for producer id "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Invoke
-from assay_conformance.pulsar.checks.dead_letter._whole_copy import is_whole_copy, lacks
+from assay_conformance.pulsar.checks.dead_letter._whole_copy import judge_whole_copy, lacks
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Entry, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.letters import DELAY_TIME, Kind, Letter, Round, times_of
 
@@ -21,8 +21,8 @@ def retry_letter_copy_is_complete(timeline: Timeline) -> Says:
     """retry-letter.copy-is-complete: a retry letter has the payload, keys and properties of its original, and names it
     in properties; its RECONSUMETIMES is one more than that of the message it copies, and its delivery time is as far
     off as the call asked for."""
-    yield from each(timeline.letters.of(Kind.RETRY), is_whole_copy, timeline)
-    yield from each(_unlike_their_calls(timeline), _is_as_asked, timeline)
+    yield from each(timeline.letters.of(Kind.RETRY), judge_whole_copy, timeline)
+    yield from each(_unlike_their_calls(timeline), _judge_as_asked, timeline)
 
 
 def _unlike_their_calls(timeline: Timeline) -> Iterator[_Asked]:
@@ -58,7 +58,7 @@ def _fits(timeline: Timeline, letter: Letter, one: Round) -> bool:
     return counted == one.times + 1 and delay_ms == str(_delay_ms(one.call)) and in_time
 
 
-def _is_as_asked(timeline: Timeline, asked: _Asked) -> Says:
+def _judge_as_asked(timeline: Timeline, asked: _Asked) -> Says:
     letter, (call, _, _, _, times) = asked
     original = None if letter.origin is None else timeline.letters.stored(letter.origin)
     counted, delay_ms, said_ms = times_of(letter.says), _delay_ms(call), letter.says.get(DELAY_TIME, "none")

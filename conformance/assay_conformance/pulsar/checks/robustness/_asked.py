@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-class Asked(NamedTuple):
+class CallRequest(NamedTuple):
     """A request of a call: the last one for `what` (a topic, or a message). `answer`: what was written to the client
     before the call ended; `good`: it is no error; `lost`: the connection ended before an answer came."""
 
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     lost: Event | None = None
 
 
-def asked(timeline: Timeline, end: Completion) -> list[Asked]:
+def asked(timeline: Timeline, end: Completion) -> list[CallRequest]:
     """Return what a call that ended so asked for.
 
     Raises `UnknownError` where whose the requests were is not known.
@@ -40,7 +40,7 @@ def asked(timeline: Timeline, end: Completion) -> list[Asked]:
     return list(_ASKED[end.verb](timeline, timeline.call(end), end))
 
 
-def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+def _opening_producer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     timeline.check_owned(end.handle)
     for producer in timeline.producers_of(-1 if end.handle is None else end.handle):
         sessions = [one for one in producer.sessions if call.seq < one.request.seq < end.seq]
@@ -54,10 +54,10 @@ def _seq(request: Request) -> int:
     return request.frame.seq
 
 
-def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     consumer = timeline.consumer(end.handle)
     if consumer is not None and consumer.unsure:
-        raise UnknownError("two consumers may have written the same SUBSCRIBE: whose it was is not known")
+        raise UnknownError("two consumers may have written the same SUBSCRIBE: it is unknown whose it was")
     for topic, sessions in _by_topic(consumer).items():
         its = [one for one in sessions if call.seq < one.request.seq < end.seq]
         good = next((one for one in its if one.was_admitted(end)), None)
@@ -65,9 +65,9 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
             yield _asked(timeline, topic, (good or its[-1]).request, end, good=good is not None)
 
 
-def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     """Yield the last request for each topic, or the last that was answered well."""
-    consumer, found = timeline.consumer(end.handle), dict[str, Asked]()
+    consumer, found = timeline.consumer(end.handle), dict[str, CallRequest]()
     requests = timeline.requests(command)
     for place in range(bisect_right(requests, call.seq, key=_seq), bisect_left(requests, end.seq, key=_seq)):
         request = requests[place]
@@ -81,7 +81,7 @@ def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion
     yield from found.values()
 
 
-def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     """Yield what a producer or consumer asks for as it is closed; when a client is closed, its connections go."""
     for frame in between(timeline.once(_own_closes).get(end.handle, ()), call, end):
         registered = _registered(timeline, frame)
@@ -118,7 +118,7 @@ def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | Non
     return next((one for one in both if one.dir is Direction.TO_CLIENT and one.seq < end.seq), None)
 
 
-def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Asked]:
+def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     """Yield the unit in which it left; of a message in chunks, the last one."""
     timeline.check_pairing(end.handle)
     timeline.check_whole(-1 if end.handle is None else end.handle)
@@ -127,10 +127,10 @@ def _sending(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[Aske
     if unit is not None and call.seq < unit.first.seq:
         receipt = next((one for one in unit.receipts if one.seq < end.seq), None)
         error = next((one for one in unit.errors if one.seq < end.seq), None)
-        yield Asked(str(unit), unit.first, receipt or error, receipt is not None)
+        yield CallRequest(str(unit), unit.first, receipt or error, receipt is not None)
 
 
-_ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[Asked]]]] = {
+_ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[CallRequest]]]] = {
     "open_producer": _opening_producer,
     "open_consumer": _opening_consumer,
     "seek": partial(_of_consumer, "SEEK"),
@@ -140,13 +140,13 @@ _ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[Asked]
 }
 
 
-def _asked(timeline: Timeline, what: str, request: Frame, end: Completion, *, good: bool | None = None) -> Asked:
+def _asked(timeline: Timeline, what: str, request: Frame, end: Completion, *, good: bool | None = None) -> CallRequest:
     answer = next((one for one in timeline.answers_to_requests.all_to(request) if one.seq < end.seq), None)
     closed = timeline.closed(request.conn)
     lost = closed if closed is not None and _is_gone(closed, end) else None
     if good is None:
         good = answer is not None and answer.command != "ERROR" and not answer.fields.get("error")
-    return Asked(what, request, answer, good, lost)
+    return CallRequest(what, request, answer, good, lost)
 
 
 def _is_gone(closed: Closed, end: Completion) -> bool:

@@ -23,10 +23,10 @@ def put_in(timeline: Timeline) -> list[Frame]:
     return [one for one in frames if one.fate is Fate.INJECTED and one.dir is Direction.TO_CLIENT and one.to_receiver]
 
 
-def are_ignored(timeline: Timeline, frames: Sequence[Frame], what: str) -> Says:
+def judge_ignored(timeline: Timeline, frames: Sequence[Frame], what: str) -> Says:
     """Judge whether these frames, each of which is `what`, have no effect."""
     if frames:
-        yield from each(list(_first_ones(timeline, frames)), _is_ignored, timeline, frames, what)
+        yield from each(list(_first_ones(timeline, frames)), _judge_ignored, timeline, frames, what)
 
 
 def _first_ones(timeline: Timeline, frames: Sequence[Frame]) -> Iterator[_Ignored]:
@@ -44,7 +44,7 @@ def _is_spoken_after(frame: Frame, came: Frame) -> bool:
     return frame.dir is Direction.TO_BROKER and frame.from_sender and frame.t_ns > came.t_ns
 
 
-def _is_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored: _Ignored) -> Says:
+def _judge_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored: _Ignored) -> Says:
     came, was_spoken_after = ignored
     left = None if was_spoken_after else _left_over(timeline, came, frames)
     if was_spoken_after:

@@ -26,13 +26,13 @@ def unreadable(timeline: Timeline, clause: Clause) -> UnreadableMessages:
     return UnreadableMessages(timeline, lambda frame: clause.what if clause.is_bad(frame) else None)
 
 
-def are_discarded(timeline: Timeline, clause: Clause, bad: UnreadableMessages) -> Says:
+def judge_discarded(timeline: Timeline, clause: Clause, bad: UnreadableMessages) -> Says:
     """Judge whether each is acknowledged as the clause expects, and the connection goes on."""
-    yield from each(bad.waited, _is_reported, timeline, clause)
+    yield from each(bad.waited, _judge_reported, timeline, clause)
     yield from each(_last_of_connections(timeline, bad), _goes_on, timeline, clause, bad.frames)
 
 
-def _is_reported(timeline: Timeline, clause: Clause, waited: tuple[Unreadable, Event]) -> Says:
+def _judge_reported(timeline: Timeline, clause: Clause, waited: tuple[Unreadable, Event]) -> Says:
     (one, end), since_ns = waited, waited[0].frame.t_ns
     answer = next(filter(clause.wants, one.acks), None)
     if answer is not None:

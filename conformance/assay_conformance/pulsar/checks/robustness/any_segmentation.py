@@ -16,7 +16,7 @@ def any_segmentation(timeline: Timeline) -> Says:
     That requests and sends complete is judged by the operations that wait for them.
     """
     since = _since(timeline)
-    yield from each(offers(timeline, _messages(timeline, since)), _is_received, timeline, since)
+    yield from each(offers(timeline, _messages(timeline, since)), _judge_received, timeline, since)
     yield from each(since.items(), _stays, timeline)
 
 
@@ -51,7 +51,7 @@ def _messages(timeline: Timeline, since: dict[int, Fired]) -> Iterator[Frame]:
             yield frame
 
 
-def _is_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> Says:
+def _judge_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> Says:
     taken, member, came = offer.taken, offer.member, f"{offer.entry} came in pieces to consumer {offer.consumer.handle}"
     if taken is not None and taken.payload == member.payload:
         yield Exercised(taken)

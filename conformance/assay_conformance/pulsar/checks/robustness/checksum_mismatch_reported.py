@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks._discarding import Discarding, are_discarded
+from assay_conformance.pulsar.checks._discarding import Discarding, judge_discarded
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 _DAMAGED = Discarding(
@@ -14,4 +14,4 @@ _DAMAGED = Discarding(
 def checksum_mismatch_reported(timeline: Timeline) -> Says:
     """robustness.checksum-mismatch-reported: a MESSAGE with a wrong checksum is discarded and reported by an ACK with
     ChecksumMismatch; its permit is returned, and the connection stays open."""
-    yield from are_discarded(timeline, _DAMAGED)
+    yield from judge_discarded(timeline, _DAMAGED)

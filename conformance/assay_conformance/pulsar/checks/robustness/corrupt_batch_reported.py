@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
+from assay_conformance.pulsar.checks.robustness._unreadable import Clause, judge_discarded, unreadable
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.unreadable import Unreadable
 
@@ -29,12 +29,12 @@ def corrupt_batch_reported(timeline: Timeline) -> Says:
     """robustness.corrupt-batch-reported: a batch that cannot be decoded is reported; messages decoded before its
     damaged part are received once at most."""
     bad = unreadable(timeline, _BATCH)
-    yield from are_discarded(timeline, _BATCH, bad)
+    yield from judge_discarded(timeline, _BATCH, bad)
     if bad.messages:
-        yield from _are_received_once(timeline, bad.messages)
+        yield from _judge_received_once(timeline, bad.messages)
 
 
-def _are_received_once(timeline: Timeline, bad: list[Unreadable]) -> Says:
+def _judge_received_once(timeline: Timeline, bad: list[Unreadable]) -> Says:
     came: dict[tuple[int, Entry], list[Frame]] = defaultdict(list)
     for one in bad:
         came[one.consumer.handle, one.entry].append(one.frame)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.robustness._unreadable import Clause, are_discarded, unreadable
+from assay_conformance.pulsar.checks.robustness._unreadable import Clause, judge_discarded, unreadable
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 _METADATA = Clause(
@@ -15,4 +15,4 @@ _METADATA = Clause(
 def corrupt_metadata_discarded(timeline: Timeline) -> Says:
     """robustness.corrupt-metadata-discarded: an entry with metadata that cannot be decoded, under a valid checksum, is
     acknowledged, and has no other effect."""
-    yield from are_discarded(timeline, _METADATA, unreadable(timeline, _METADATA))
+    yield from judge_discarded(timeline, _METADATA, unreadable(timeline, _METADATA))

@@ -15,8 +15,8 @@ def edge_case_payloads_round_trip(timeline: Timeline) -> Says:
 
     Content is compared with what is stored. Chunked messages are judged by the chunking checks.
     """
-    yield from each(taken(timeline), _is_the_same)
-    yield from each(offers(timeline, _smallest(timeline)), _is_delivered, timeline)
+    yield from each(taken(timeline), _judge_the_same)
+    yield from each(offers(timeline, _smallest(timeline)), _judge_delivered, timeline)
 
 
 def _smallest(timeline: Timeline) -> Iterator[Frame]:
@@ -27,7 +27,7 @@ def _smallest(timeline: Timeline) -> Iterator[Frame]:
             yield frame
 
 
-def _is_the_same(one: Taken) -> Says:
+def _judge_the_same(one: Taken) -> Says:
     message, member = one.message, one.member
     if message.digest != member.digest or message.size != member.size:
         yield changed(one, f"{message.size} bytes of digest {message.digest:08x}", f"{member.size} bytes")
@@ -35,5 +35,5 @@ def _is_the_same(one: Taken) -> Says:
         yield Exercised(message)
 
 
-def _is_delivered(timeline: Timeline, offer: Offer) -> Says:
+def _judge_delivered(timeline: Timeline, offer: Offer) -> Says:
     yield from not_delivered(timeline, offer, "an empty message or one of a single byte")

@@ -23,8 +23,8 @@ def malformed_frame_closes_connection(timeline: Timeline) -> Says:
     until its broker, or a fault, ended it was kept open as well.
     """
     first = {fired.conn: fired for fired in reversed(list(_bad_bytes(timeline)))}
-    yield from each(first.values(), _is_closed, timeline)
-    yield from each(first.values(), _is_back, timeline)
+    yield from each(first.values(), _judge_closed, timeline)
+    yield from each(first.values(), _judge_back, timeline)
 
 
 def _bad_bytes(timeline: Timeline) -> Iterator[Fired]:
@@ -63,7 +63,7 @@ def _is_kept(timeline: Timeline, fired: Fired, seen_ns: int) -> bool:
     return timeline.bounds.is_missing("answer", _came_ns(timeline, fired), seen_ns, what="the end of a connection")
 
 
-def _is_closed(timeline: Timeline, fired: Fired) -> Says:
+def _judge_closed(timeline: Timeline, fired: Fired) -> Says:
     closed, came_ns = _end(timeline, fired), _came_ns(timeline, fired)
     by_client = closed is not None and closed.by is ClosedBy.CLIENT
     seen: Event = closed or timeline.ended
@@ -78,7 +78,7 @@ def _is_closed(timeline: Timeline, fired: Fired) -> Says:
         yield Exercised(closed)
 
 
-def _is_back(timeline: Timeline, fired: Fired) -> Says:
+def _judge_back(timeline: Timeline, fired: Fired) -> Says:
     """Judge whether the client is back, where a producer or a consumer was registered.
 
     Without one, no new connection is needed. A client that finds its topic at another broker may use an existing

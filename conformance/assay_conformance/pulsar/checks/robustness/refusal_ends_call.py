@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from assay_conformance.history.events import between
 from assay_conformance.model.event import Event, Frame, Invoke
-from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.checks._final_errors import Final, judge_final
 from assay_conformance.pulsar.outcomes.ends import REFUSED
 from assay_conformance.pulsar.outcomes.rules import FINAL, FINAL_OF_PRODUCERS
 from assay_conformance.pulsar.timeline import Breach, Exercised, Request, Says, Timeline, breach, check, each, ms
@@ -31,7 +31,7 @@ def refusal_ends_call(timeline: Timeline) -> Says:
     are not judged, nor those of which another one goes on.
     """
     for final in _OPENINGS:
-        yield from is_final(timeline, final)
+        yield from judge_final(timeline, final)
     yield from each(list(_refused(timeline)), _ends, timeline)
 
 

@@ -40,10 +40,10 @@ def send_without_producer_not_stored(timeline: Timeline) -> Says:
     stored: dict[int | None, list[Stored]] = defaultdict(list)
     for entry in timeline.events.of(Stored) if unregistered else ():
         stored[entry.unit].append(entry)
-    yield from each(by_unit.values(), _is_not_stored, stored, regular)
+    yield from each(by_unit.values(), _judge_not_stored, stored, regular)
 
 
-def _is_not_stored(stored: Mapping[int | None, Sequence[Stored]], regular: Counter[int | None], send: Frame) -> Says:
+def _judge_not_stored(stored: Mapping[int | None, Sequence[Stored]], regular: Counter[int | None], send: Frame) -> Says:
     entries = stored.get(send.unit, ())
     if len(entries) > regular[send.unit]:
         last = entries[-1]

@@ -9,7 +9,7 @@ from assay_conformance.checks.consumption import in_force
 from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.robustness._asked import Asked, asked
+from assay_conformance.pulsar.checks.robustness._asked import CallRequest, asked
 from assay_conformance.pulsar.outcomes.verbs import SUCCESS, VERBS
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
@@ -37,7 +37,7 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     refused = [one for one in found if not one.good]
     bad = [] if _is_spared(end) else refused
     if end.outcome is not Outcome.OK:
-        # An opening may fail before it registers, over a look-up that was refused.
+        # An opening may fail before it registers, over a lookup that was refused.
         if end.outcome is not Outcome.UNSUPPORTED and (refused or end.verb in _OPENS):
             yield Exercised(end)
         return
@@ -76,7 +76,7 @@ def _is_spared(end: Completion) -> bool:
     return end.verb == "close"
 
 
-def _is_met(timeline: Timeline, end: Completion, found: Sequence[Asked], bad: Sequence[Asked]) -> bool:
+def _is_met(timeline: Timeline, end: Completion, found: Sequence[CallRequest], bad: Sequence[CallRequest]) -> bool:
     """Return whether an end that reports success owes nothing more."""
     if end.verb == "has_message_available":
         return bool(end.values.get("available")) or not bad
@@ -129,7 +129,7 @@ def _of_unknown_consumers(timeline: Timeline) -> set[str]:
     return {base_topic(one.topic) for one in timeline.consumer_sessions.all if one.consumer is None}
 
 
-def _has_left_out(timeline: Timeline, end: Completion, found: Sequence[Asked]) -> bool:
+def _has_left_out(timeline: Timeline, end: Completion, found: Sequence[CallRequest]) -> bool:
     """Return whether a topic was never subscribed to, of those that the consumer is to have."""
     consumer = timeline.consumer(end.handle)
     if consumer is None or in_force(timeline.view, consumer, "durable") is False:

@@ -62,8 +62,8 @@ def trouble_delays_no_other(timeline: Timeline) -> Says:
     if len(timeline.openings) + sum(1 for _ in timeline.consumers) < 2:
         return
     troubles = Troubles(timeline)
-    yield from each(_beside(timeline, troubles), _is_in_time, timeline)
-    yield from each(_failed(timeline, troubles), _is_opened, timeline)
+    yield from each(_beside(timeline, troubles), _judge_in_time, timeline)
+    yield from each(_failed(timeline, troubles), _judge_opened, timeline)
 
 
 def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[_Beside]:
@@ -77,7 +77,7 @@ def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[_Beside]:
             yield _Beside(turn, trouble)
 
 
-def _is_in_time(timeline: Timeline, beside: _Beside) -> Says:
+def _judge_in_time(timeline: Timeline, beside: _Beside) -> Says:
     turn, trouble = beside
     if not timeline.bounds.is_past("answer", turn.due_ns, turn.came_ns):
         yield Exercised(turn.came)
@@ -140,7 +140,7 @@ def _closed(timeline: Timeline, event: Event) -> Closed | None:
     return None if conn is None else timeline.closed(conn)
 
 
-def _is_opened(timeline: Timeline, failed: _Failed) -> Says:
+def _judge_opened(timeline: Timeline, failed: _Failed) -> Says:
     end, left, trouble = failed
     call = timeline.call(end)
     due_ns = call.t_ns + timeline.operation_timeout_ns(end.handle, otherwise_ms=30_000)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.robustness._ignored import are_ignored, put_in
+from assay_conformance.pulsar.checks.robustness._ignored import judge_ignored, put_in
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
@@ -9,4 +9,4 @@ def unknown_command_ignored(timeline: Timeline) -> Says:
     """robustness.unknown-command-ignored: a command, or a field, that the client does not know is ignored on its
     connection."""
     unknown = [frame for frame in put_in(timeline) if frame.command.isdigit()]
-    yield from are_ignored(timeline, unknown, "that it does not know")
+    yield from judge_ignored(timeline, unknown, "that it does not know")

@@ -13,7 +13,7 @@ def avoids_full_partition(timeline: Timeline) -> Says:
     turn has a full queue. Reported of each client, not judged: under round robin without batching, where the previous
     message is known."""
     yield from each(_neighbours(timeline), _steers, timeline)
-    yield from each(timeline.failed_sends, _is_refused, timeline)
+    yield from each(timeline.failed_sends, _judge_refused, timeline)
 
 
 def _neighbours(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
@@ -37,7 +37,7 @@ def _steers(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
         )
 
 
-def _is_refused(timeline: Timeline, end: Completion) -> Says:
+def _judge_refused(timeline: Timeline, end: Completion) -> Says:
     """Judge a send that fails as its queue is full while another partition has room."""
     messages = timeline.routed_by_producer.get(end.handle or 0)
     refused = end.outcome is Outcome.FAIL and end.error is ErrorClass.QUEUE_FULL

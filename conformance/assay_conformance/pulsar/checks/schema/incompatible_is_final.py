@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks._final_errors import Final, is_final
+from assay_conformance.pulsar.checks._final_errors import Final, judge_final
 from assay_conformance.pulsar.timeline import Says, Timeline, check
 
 
@@ -10,6 +10,6 @@ def incompatible_is_final(timeline: Timeline) -> Says:
 
     One that had been admitted before is not judged: an administrator may undo the change that its schema does not fit.
     """
-    yield from is_final(
+    yield from judge_final(
         timeline, Final("IncompatibleSchema", "its schema does not fit", ends_openings=True, only_openings=True)
     )

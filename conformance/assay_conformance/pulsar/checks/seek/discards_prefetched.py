@@ -26,7 +26,7 @@ from assay_conformance.pulsar.timeline import (
     known_owner,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Asked, Sent
+from assay_conformance.pulsar.timeline.courses import Dispatched, SettleCalled
 
 
 def _seeking(timeline: Timeline) -> Iterable[tuple[Consumer, list[Sought]]]:
@@ -67,9 +67,9 @@ def discards_prefetched(timeline: Timeline, subject: tuple[Consumer, list[Sought
     sought_by = {sought.invoke.seq: sought for sought in its}
     behind = {message.seq: sought for sought in its for message in received_after(timeline, sought)}
     for event, moment in _in_order(timeline, consumer, its):
-        if isinstance(moment, Sent):
+        if isinstance(moment, Dispatched):
             held.arrived.setdefault(moment.entry, []).append(moment.event)
-        elif isinstance(moment, Asked):
+        elif isinstance(moment, SettleCalled):
             # The calls of one handle reach the client in order: this one before a later seek, and after an earlier
             # one. What it acknowledges was not left from before the earlier seek, even the rest of a batch.
             held.unsent.add(moment.entry)
@@ -87,7 +87,7 @@ def discards_prefetched(timeline: Timeline, subject: tuple[Consumer, list[Sought
             yield from _acked(held, current, event, moment)
 
 
-Moment = Sent | Asked | frozenset[Entry] | None
+Moment = Dispatched | SettleCalled | frozenset[Entry] | None
 
 
 def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list[tuple[Event, Moment]]:
@@ -101,9 +101,9 @@ def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list
     topic = its[0].topic
     for moment in timeline.course(consumer):
         match moment:
-            case Sent() if moment.event.to_receiver and moment.entry.topic == topic:
+            case Dispatched() if moment.event.to_receiver and moment.entry.topic == topic:
                 found.append((moment.event, moment))
-            case Asked() if not moment.is_nack and not moment.call.cumulative and moment.entry.topic == topic:
+            case SettleCalled() if not moment.is_nack and not moment.call.cumulative and moment.entry.topic == topic:
                 found.append((moment.event, moment))
     for session in (one for one in consumer.sessions if one.topic == topic):
         for ack in timeline.written_acks(session).frames:

@@ -15,7 +15,7 @@ from assay_conformance.pulsar.checks.seek._seeking import (
     target_of,
 )
 from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, looked_ns, ms
-from assay_conformance.pulsar.timeline.courses import Asked, Over, Receive, Sent
+from assay_conformance.pulsar.timeline.courses import Dispatched, ReceiveEnded, SessionOver, SettleCalled
 
 
 class Message(NamedTuple):
@@ -43,17 +43,17 @@ def starts_at_target(timeline: Timeline, sought: Sought) -> Says:
         if moment.event.seq > sought.until or (first is not None and moment.event.seq > first.seq):
             break
         match moment:
-            case Asked():
+            case SettleCalled():
                 return
-            case Sent(event, session, entry) if _is_behind(sought, event) and session in sought.sessions():
+            case Dispatched(event, session, entry) if _is_behind(sought, event) and session in sought.sessions():
                 if event.sides is not Sides.BOTH:
                     return
                 arrived.setdefault(entry, event)
-            case Over():
+            case SessionOver():
                 # Messages that arrived last on a lost connection may not have been read, and come again.
                 gone = (moment.session.conn, moment.session.consumer_id)
                 arrived = {key: one for key, one in arrived.items() if (one.conn, one.consumer_id) != gone}
-            case Receive():
+            case ReceiveEnded():
                 yield from _received_nothing(timeline, sought, moment, arrived)
     if first is not None and sought.command is not None and sought.command.seq < first.seq:
         yield from _first_received(timeline, sought, first)
@@ -86,7 +86,7 @@ def _began_early(timeline: Timeline, sought: Sought) -> bool:
     return any(again.request.seq < one.seq < end.seq for one in timeline.received(sought.consumer))
 
 
-def _received_nothing(timeline: Timeline, sought: Sought, receive: Receive, arrived: dict[Entry, Frame]) -> Says:
+def _received_nothing(timeline: Timeline, sought: Sought, receive: ReceiveEnded, arrived: dict[Entry, Frame]) -> Says:
     end, call, completion = receive.event, timeline.call_of(receive.event.op), sought.completion
     if not receive.is_short or end.count or call is None or completion is None or not sought.is_done(end):
         return

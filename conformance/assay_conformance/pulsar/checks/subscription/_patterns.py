@@ -1,7 +1,7 @@
 """Consumers of a pattern: which topics they subscribe to, and how soon.
 
 A Case says which of its topics match; the consumer is judged by its SUBSCRIBEs. A topic is not expected of a consumer
-that has since lost its connection, nor after a fault on its look-ups or their answers, for which it waits.
+that has since lost its connection, nor after a fault on its lookups or their answers, for which it waits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOOKUPS = (
     *("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE"),
     *("LOOKUP", "LOOKUP_RESPONSE"),
 )
-"""The look-ups and answers that precede the SUBSCRIBE to a topic."""
+"""The lookups and answers that precede the SUBSCRIBE to a topic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

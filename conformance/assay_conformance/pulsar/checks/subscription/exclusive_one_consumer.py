@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import ConsumerSession, Exercised, Member, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.subscriptions import Asked, Subscription
+from assay_conformance.pulsar.timeline.subscriptions import SubscribeAnswered, Subscription
 
 
-def _answered(timeline: Timeline) -> Iterator[tuple[Subscription, Asked, Frame]]:
+def _answered(timeline: Timeline) -> Iterator[tuple[Subscription, SubscribeAnswered, Frame]]:
     for subscription in timeline.steady_subscriptions:
         for asked in subscription.asked:
             if asked.answer is not None and subscription.kind_at(asked.answer) == "Exclusive":
@@ -15,7 +15,7 @@ def _answered(timeline: Timeline) -> Iterator[tuple[Subscription, Asked, Frame]]
 
 
 @check("subscription.exclusive-one-consumer", of=_answered)
-def exclusive_one_consumer(_timeline: Timeline, subject: tuple[Subscription, Asked, Frame]) -> Says:
+def exclusive_one_consumer(_timeline: Timeline, subject: tuple[Subscription, SubscribeAnswered, Frame]) -> Says:
     """subscription.exclusive-one-consumer: while a consumer is attached to an Exclusive subscription, another one is
     refused with ConsumerBusy. A consumer whose end the broker may have seen does not count: half-open connections may
     be replaced."""

@@ -42,7 +42,7 @@ def non_durable_reader(timeline: Timeline) -> Says:
     on persistent topics that do not delete messages by themselves. A broker may begin with the message that a reader
     names or with the next one: clients handle both."""
     yield from each(_firsts(timeline), _begins)
-    yield from each(timeline.events.of(Cursor), _is_gone, timeline)
+    yield from each(timeline.events.of(Cursor), _judge_gone, timeline)
 
 
 def _firsts(timeline: Timeline) -> Iterator[_First]:
@@ -108,7 +108,7 @@ def _begins(first: _First) -> Says:
         yield Exercised(frame)
 
 
-def _is_gone(timeline: Timeline, cursor: Cursor) -> Says:
+def _judge_gone(timeline: Timeline, cursor: Cursor) -> Says:
     """Judge whether a cursor is gone: one that a broker still has belongs to no reader that is gone."""
     place = (cursor.topic, cursor.subscription)
     there = (one for one in timeline.consumer_sessions.all if (one.topic, one.subscription) == place)

@@ -30,7 +30,7 @@ def periods_supplied(timeline: Timeline, limiter: Limiter) -> int:
     return periods if periods >= LEAST_PERIODS else 0
 
 
-def is_fed(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
+def judge_gets_the_rate(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
     """Judge whether it gets no less than its share.
 
     `unit`: `messages` or `bytes`, for a rate that limits nothing else.
@@ -60,7 +60,7 @@ def gets_its_share(timeline: Timeline, limiter: Limiter) -> Says:
     """Judge whether it gets its share of messages, where that is all there is to judge."""
     if limiter.rate.messages > 0 and periods_supplied(timeline, limiter):
         yield Exercised(limiter.frames[-1])
-        yield from is_fed(timeline, limiter)
+        yield from judge_gets_the_rate(timeline, limiter)
 
 
 def supplied_until(timeline: Timeline, limiter: Limiter) -> int | None:

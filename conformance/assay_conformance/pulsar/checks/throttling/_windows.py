@@ -20,13 +20,13 @@ def beyond_the_first_tokens(limiter: Limiter, rate: int, charges: Sequence[int])
             yield Exercised(frame)
 
 
-def is_kept(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
+def judge_kept(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
     """Judge whether a rate in messages or bytes, which may be one of both, is used up and not exceeded."""
     yield from beyond_the_first_tokens(limiter, *_charged(limiter, unit))
-    yield from is_not_exceeded(timeline, limiter, unit)
+    yield from judge_not_exceeded(timeline, limiter, unit)
 
 
-def is_not_exceeded(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
+def judge_not_exceeded(timeline: Timeline, limiter: Limiter, unit: str = "messages") -> Says:
     """Judge whether in any k periods at most (k + 1) times the rate is dispatched.
 
     In addition there is what one read may exceed its tokens by.

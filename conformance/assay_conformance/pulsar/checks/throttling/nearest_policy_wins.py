@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.throttling._rates import throttles_all
-from assay_conformance.pulsar.checks.throttling._supply import is_fed
-from assay_conformance.pulsar.checks.throttling._windows import is_kept
+from assay_conformance.pulsar.checks.throttling._supply import judge_gets_the_rate
+from assay_conformance.pulsar.checks.throttling._windows import judge_kept
 from assay_conformance.pulsar.timeline import Says, Timeline, check, each
 
 
@@ -12,5 +12,5 @@ def nearest_policy_wins(timeline: Timeline) -> Says:
     with the other where that is looser, and too slow where it is tighter."""
     overruling = [one for one in timeline.limiters if one.level.overrules and not one.level.shared]
     limited = [one for one in overruling if one.rate.messages > 0 and one.rate.bytes <= 0]
-    yield from each(limited, is_kept, timeline)
-    yield from each(limited, is_fed, timeline)
+    yield from each(limited, judge_kept, timeline)
+    yield from each(limited, judge_gets_the_rate, timeline)

@@ -8,7 +8,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.model.event import Stored
 from assay_conformance.pulsar.checks.throttling._rates import check_measured, has_rates, plain_limiters
 from assay_conformance.pulsar.checks.throttling._supply import supplied_until
-from assay_conformance.pulsar.checks.throttling._windows import beyond_the_first_tokens, is_kept
+from assay_conformance.pulsar.checks.throttling._windows import beyond_the_first_tokens, judge_kept
 from assay_conformance.pulsar.timeline import Limiter, Says, Timeline, breach, check, each, ms
 
 BACKLOGGED_ENTRIES = 1_000
@@ -30,14 +30,14 @@ def no_backlog_not_throttled(timeline: Timeline) -> Says:
         if limiter.rate.messages <= 0:
             continue
         if over <= 0:
-            yield from each([limiter], _is_not_throttled, timeline)
+            yield from each([limiter], _judge_not_throttled, timeline)
         else:
             kept = [charges[:over] for charges in (limiter.messages, limiter.sizes)]
             backlogged = replace(limiter, frames=limiter.frames[:over], messages=kept[0], sizes=kept[1])
-            yield from each([backlogged], is_kept, timeline)
+            yield from each([backlogged], judge_kept, timeline)
 
 
-def _is_not_throttled(timeline: Timeline, limiter: Limiter) -> Says:
+def _judge_not_throttled(timeline: Timeline, limiter: Limiter) -> Says:
     until_ns = supplied_until(timeline, limiter)
     if until_ns is None:
         return

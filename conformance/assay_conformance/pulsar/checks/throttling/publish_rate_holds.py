@@ -12,7 +12,7 @@ from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Frame, Opened, Stored
 from assay_conformance.model.policy import Rate
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks._holdings import by_outcome, is_possible, stored_behind
+from assay_conformance.pulsar.checks._holdings import by_outcome, judge_possible, stored_behind
 from assay_conformance.pulsar.checks.throttling._read_ahead import READ_AHEAD_BYTES
 from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, breach, check, each, ms, unchanged_topics
 from assay_conformance.pulsar.timeline.holdings import Holding, ordered_holdings
@@ -63,17 +63,17 @@ def publish_rate_holds(timeline: Timeline) -> Says:
     """throttling.publish-rate-holds: a producer above the topic's publish rate is slowed down, and no more: no error,
     nothing lost, order kept."""
     topics = _limited_topics(timeline.view)
-    yield from each(timeline.events.frames("SEND_ERROR"), _has_a_cause_of_its_own, timeline, topics)
+    yield from each(timeline.events.frames("SEND_ERROR"), _judge_cause_of_its_own, timeline, topics)
     # A SEND with an id that was used before may be a duplicate, which has nothing to do with the rate.
     limited = (one for one in ordered_holdings(timeline) if one.topic.name in topics and not one.reuses_ids)
-    yield from each(limited, _is_only_slowed, timeline)
+    yield from each(limited, _judge_only_slowed, timeline)
     if not any(step.verb == "store_entries" for step in timeline.view.case.steps):
         published = [*_by_topic(timeline, topics)]
-        yield from each([*_by_broker(timeline), *published], _is_not_exceeded, timeline)
-        yield from each(_judged_from_below(timeline, published), _is_used_up, timeline)
+        yield from each([*_by_broker(timeline), *published], _judge_not_exceeded, timeline)
+        yield from each(_judged_from_below(timeline, published), _judge_used_up, timeline)
 
 
-def _has_a_cause_of_its_own(timeline: Timeline, topics: dict[str, Topic], error: Frame) -> Says:
+def _judge_cause_of_its_own(timeline: Timeline, topics: dict[str, Topic], error: Frame) -> Says:
     session = timeline.session_of(error)
     if not error.from_sender or session is None or error.fields.get("error") in OWN_ERRORS:
         return
@@ -88,10 +88,10 @@ def _has_a_cause_of_its_own(timeline: Timeline, topics: dict[str, Topic], error:
         )
 
 
-def _is_only_slowed(timeline: Timeline, holding: Holding) -> Says:
+def _judge_only_slowed(timeline: Timeline, holding: Holding) -> Says:
     yield from stored_behind(holding, holding.topic.publish_rate.messages)
     standing = partial(_standing, timeline) if holding.topic.deduplication else by_outcome
-    yield from is_possible(timeline, holding, CODES, standing)
+    yield from judge_possible(timeline, holding, CODES, standing)
 
 
 def _standing(timeline: Timeline, send: Send) -> Standing:
@@ -124,7 +124,7 @@ def _by_topic(timeline: Timeline, topics: dict[str, Topic]) -> Iterator[_Publish
             yield _Published(f"topic {topic.name}", topic.publish_rate, entries, topic)
 
 
-def _is_not_exceeded(timeline: Timeline, published: _Published) -> Says:
+def _judge_not_exceeded(timeline: Timeline, published: _Published) -> Says:
     """Judge whether the busiest interval has no more than its share, one full bucket, and what was read ahead."""
     what, rate, entries, topic = published
     if topic is None:
@@ -166,7 +166,7 @@ def _judged_from_below(timeline: Timeline, published: Sequence[_Published]) -> I
             yield one
 
 
-def _is_used_up(timeline: Timeline, published: _Published) -> Says:
+def _judge_used_up(timeline: Timeline, published: _Published) -> Says:
     """Judge whether the rate is used up: from the last send call on, messages wait until the last is stored."""
     what, rate, entries, _ = published
     calls_ns = [send.invoke.t_ns for handle in timeline.openings for send in timeline.sends_of(handle)]

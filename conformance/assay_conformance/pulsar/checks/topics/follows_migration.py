@@ -136,7 +136,7 @@ def follows_migration(timeline: Timeline, migrated: _Migrated) -> Says:
         opened, registered = timeline.connection(one.frame.conn).opened, one.frame
         client = _client(timeline, one, registered)
         if client is None:
-            raise UnknownError("it may be any of several clients that registered next")
+            raise UnknownError("several clients may have registered next")
         if client != migrated.client or opened is None or registered.conn == frame.conn:
             continue
         if opened.broker == broker:

@@ -31,12 +31,12 @@ def non_persistent_not_stored(timeline: Timeline) -> Says:
     the time, and no others: nothing is stored, a consumer gets a SEND only if its SUBSCRIBE reached the broker first,
     and each SEND allows one delivery per subscription."""
     topics = _not_stored(timeline.view)
-    yield from _is_empty(timeline, topics)
+    yield from _judge_empty(timeline, topics)
     yield from _late_subscribers(timeline, topics)
-    yield from each(_delivered(timeline, topics), _is_at_once)
+    yield from each(_delivered(timeline, topics), _judge_at_once)
 
 
-def _is_empty(timeline: Timeline, topics: set[str]) -> Says:
+def _judge_empty(timeline: Timeline, topics: set[str]) -> Says:
     for entry in timeline.events.of(Stored):
         if base_topic(entry.topic) in topics:
             text = f"an entry of the non-persistent topic {entry.topic} was stored at {ms(entry.t_ns)}; expected none"
@@ -84,7 +84,7 @@ def _delivered(timeline: Timeline, topics: set[str]) -> Iterator[_Delivered]:
             yield _Delivered(frame, session, came, sends[-1], is_repeated=delivered[place] > len(sends))
 
 
-def _is_at_once(delivered: _Delivered) -> Says:
+def _judge_at_once(delivered: _Delivered) -> Says:
     frame, session, subscribed, send, is_repeated = delivered
     came = (
         f"subscription {session.subscription} of the non-persistent topic {session.topic} was sent a message at "

@@ -73,7 +73,7 @@ def ownership_change_loses_nothing(timeline: Timeline) -> Says:
     Judged are unpartitioned topics; consumers that are alone on an exclusive or failover subscription from its
     beginning, and neither nacked nor called seek; and producers that send in order. Not judged after a fault that
     damaged or dropped frames of either: what was lost is redelivered with a later connection, and lost permits are
-    granted with the next one. Nor after a final error for the topic, nor after a lost or damaged look-up, whose answer
+    granted with the next one. Nor after a final error for the topic, nor after a lost or damaged lookup, whose answer
     the client may wait for. A consumer that is closed because its subscription was sought was not closed by a change of
     owner.
     """
@@ -81,8 +81,8 @@ def ownership_change_loses_nothing(timeline: Timeline) -> Says:
         new = list(_new(timeline, reader.consumer))
         behind = [one for one in new if reader.changes[0].seq < one.message.seq and reader.is_judged(one.message)]
         yield from map(Exercised, _arrived(reader, behind))
-        yield from each((one for one in behind if one.ahead is not None), _is_out_of_order, timeline)
-        for said in each(_missed(timeline, reader, new), _is_lost, timeline, reader):
+        yield from each((one for one in behind if one.ahead is not None), _judge_out_of_order, timeline)
+        for said in each(_missed(timeline, reader, new), _judge_lost, timeline, reader):
             yield said
             if isinstance(said, Breach):
                 break
@@ -219,7 +219,7 @@ def _sends_in_order(timeline: Timeline, handle: int, at: Event) -> bool:
     return True
 
 
-def _is_out_of_order(timeline: Timeline, new: _New) -> Says:
+def _judge_out_of_order(timeline: Timeline, new: _New) -> Says:
     message, ahead = new.message, new.ahead
     if ahead is not None and ahead.identity is not None and _sends_in_order(timeline, new.handle, message):
         yield breach(
@@ -231,7 +231,7 @@ def _is_out_of_order(timeline: Timeline, new: _New) -> Says:
         )
 
 
-def _is_lost(timeline: Timeline, reader: _Reader, missed: _Missed) -> Says:
+def _judge_lost(timeline: Timeline, reader: _Reader, missed: _Missed) -> Says:
     (send, end, since_ns), reported = missed, missed.send.completion
     handle = send.invoke.handle or 0
     is_late = timeline.bounds.is_past("answer", since_ns, end.t_ns)

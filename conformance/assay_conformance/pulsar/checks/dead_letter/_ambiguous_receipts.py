@@ -1,4 +1,4 @@
-"""Letter topics on which a fault took, changed or repeated a SEND: which receipt is whose cannot be said."""
+"""Letter topics on which a fault dropped, changed or repeated a SEND, so that a receipt may be for another letter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from assay_conformance.pulsar.timeline import Timeline
 from assay_conformance.pulsar.timeline.letters import Letter
 
 
-class Riddles:
-    """Of all letters of an attempt."""
+class AmbiguousReceipts:
+    """The letters of an attempt whose receipts may be those of others."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._repeated: dict[str, int] = {}

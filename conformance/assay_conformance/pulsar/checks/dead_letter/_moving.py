@@ -1,6 +1,9 @@
-"""What is to become a dead letter: what the application nacked when it had been redelivered as often as it may be,
-what comes once more often than that, and what its client sent to the topic when it came for the last time, unseen;
-what came in chunks apart from the rest."""
+"""Which messages have to be moved to the dead letter topic.
+
+These are messages that the application nacked after maxRedeliverCount redeliveries, messages that came once more after
+that, and messages whose letter the client sent when they came for the last time, without delivering them. Messages in
+chunks are kept apart from the others.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from collections.abc import Iterator
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.event import Completion, Event, Fate, Frame
 from assay_conformance.pulsar.checks.dead_letter._counting import most_redeliveries
-from assay_conformance.pulsar.checks.dead_letter._errands import Cause, Course, Ended, Way
-from assay_conformance.pulsar.checks.dead_letter._walk import errands
+from assay_conformance.pulsar.checks.dead_letter._transferring import transfers
+from assay_conformance.pulsar.checks.dead_letter._transfers import Cause, EndedTransfer, TransferEnd, TransferOutcomes
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Says, Timeline, breach, known_owner, ms
-from assay_conformance.pulsar.timeline.courses import Called
+from assay_conformance.pulsar.timeline.courses import SettleCompleted
 from assay_conformance.pulsar.timeline.letters import Kind, Letter
 
 LETTER_ADDS_BYTES = 256
-"""What a letter has on top of its message at most: where that was, in two properties."""
+"""By how much a letter may be larger than its message: two properties name its origin."""
 
 
-def buried(timeline: Timeline, *, large: bool) -> Course:
-    """Return what became of messages to be moved to the dead letter topic.
+def moved_to_dead_letter(timeline: Timeline, *, large: bool) -> TransferOutcomes:
+    """Return how transfers to the dead letter topic ended; `large`: of messages in chunks, otherwise of all others.
 
-    A retry letter settles a message, or it is asked for at once: until it comes again, it is not to be moved.
-    `unsettled`: what came in chunks and was nacked less often than it may be.
+    A message for which a retry letter was asked for is settled by that, or requested at once: it is not to be moved
+    until it comes again. `unsettled`: nacks of messages in chunks below the maximum.
     """
     most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
     nacks = [one for one in _nacks(timeline) if most.get(one.call.consumer.handle)] if most else []
@@ -36,16 +39,16 @@ def buried(timeline: Timeline, *, large: bool) -> Course:
     causes = [one for one in causes if one.source not in too_long and _is_whole(timeline, one.source, large=large)]
     below = {id(one) for one in nacks} - {id(one) for one in at_most} if large else ()
     calls = [(one.event, one.call) for one in nacks if id(one) in below and _is_chunk(timeline, one.call.entry)]
-    return errands(timeline, causes, [(one.call, one.entry) for one in timeline.letters.rounds], calls)
+    return transfers(timeline, causes, [(one.call, one.entry) for one in timeline.letters.rounds], calls)
 
 
-def _nacks(timeline: Timeline) -> Iterator[Called]:
+def _nacks(timeline: Timeline) -> Iterator[SettleCompleted]:
     for consumer in timeline.nacking:
-        moments = (moment for moment in timeline.course(consumer) if isinstance(moment, Called))
+        moments = (moment for moment in timeline.course(consumer) if isinstance(moment, SettleCompleted))
         yield from (moment for moment in moments if moment.is_nack)
 
 
-def _times(timeline: Timeline, nack: Called) -> int:
+def _times(timeline: Timeline, nack: SettleCompleted) -> int:
     """Return how often its message had been redelivered; -1 where that is not known."""
     times = timeline.redeliveries(nack.call.message)
     return -1 if times is None else times
@@ -86,7 +89,7 @@ def _unseen(timeline: Timeline, most: dict[int, int]) -> Iterator[Cause]:
 
 
 class _SentRound:
-    """What the application asked to send round: what has been round as often as it may becomes a dead letter, too."""
+    """Calls of reconsume_later: a message that went to the retry topic as often as allowed becomes a dead letter."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._asked, self._sent = defaultdict[Entry, list[int]](list), defaultdict[Entry, list[int]](list)
@@ -97,7 +100,7 @@ class _SentRound:
                 self._sent[letter.origin].append(letter.frame.seq)
 
     def may_have_caused(self, letter: Letter) -> bool:
-        """Return whether a message had been sent round more often than letters for it had left."""
+        """Return whether reconsume_later had been called for a message more often than letters of it had left."""
         if letter.origin is None or letter.origin not in self._asked:
             return False
         asked, sent = (bisect_left(known[letter.origin], letter.frame.seq) for known in (self._asked, self._sent))
@@ -167,24 +170,31 @@ def _was_refused_earlier(timeline: Timeline, cause: Event, before: Frame, again:
     return is_of_before or not timeline.bounds.is_past("crossing", before.t_ns, again.t_ns)
 
 
-def is_asked_for_untried(timeline: Timeline, ended: Ended) -> Says:
-    """Judge a message that was asked for instead of becoming a letter, where nothing had failed. A failed letter and a
-    nack of before may ask for it one behind the other, as may each copy that a fault repeated. What is asked for on a
-    connection that is lost already may be so because the letter was lost with it."""
-    errand, way, _, event, before = ended
+def judge_letter_not_tried(timeline: Timeline, ended: EndedTransfer) -> Says:
+    """Judge a message whose redelivery was requested although no letter of it was tried, nor had one failed.
+
+    A failed letter and an earlier nack may both request the message, and so may each copy that a fault repeated. What
+    is requested on a connection that is already lost may have had a letter that was lost with it.
+    """
+    transfer, way, _, event, before = ended
     if isinstance(event, Frame) and event.fate is Fate.CUT:
         return
-    if way is not Way.ASKED_FOR or errand.waits_ns is None or errand.failure is not None or errand.letter is not None:
+    if (
+        way is not TransferEnd.REDELIVERY_REQUESTED
+        or transfer.waits_ns is None
+        or transfer.failure is not None
+        or transfer.letter is not None
+    ):
         return
-    if before is not None and _was_refused_earlier(timeline, errand.cause, before, event):
+    if before is not None and _was_refused_earlier(timeline, transfer.cause, before, event):
         return
-    copies = (one for one in timeline.copies(errand.consumer, errand.source) if one.frame.seq < event.seq)
+    copies = (one for one in timeline.copies(transfer.consumer, transfer.source) if one.frame.seq < event.seq)
     if any(one.frame.fate is Fate.DUPLICATED and one.frame.intact for one in copies):
         return
     yield breach(
         "asked-again",
-        f"consumer {errand.consumer.handle}: {errand.source} had been redelivered maxRedeliverCount times by "
-        f"{ms(errand.cause.t_ns)}; expected it to be sent to the dead letter topic; no copy was sent, nothing had "
+        f"consumer {transfer.consumer.handle}: {transfer.source} had been redelivered maxRedeliverCount times by "
+        f"{ms(transfer.cause.t_ns)}; expected it to be sent to the dead letter topic; no copy was sent, nothing had "
         f"failed, and its redelivery was requested at {ms(event.t_ns)}",
-        *(errand.cause, event),
+        *(transfer.cause, event),
     )

@@ -1,4 +1,4 @@
-"""Errands: messages on their way to a letter topic."""
+"""Transfers: messages on their way to a letter topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay_conformance.pulsar.timeline.letters import Letter
 
 
 @dataclass(slots=True, eq=False)
-class Errand:
+class Transfer:
     """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
     back. `waits_ns` is since when the client has to act; None while the broker has to. `is_ready`: its letter had a
     producer to go by. `is_over`: its letter was refused, by its own client perhaps, before it left, and the original
@@ -30,7 +30,7 @@ class Errand:
 
     @property
     def last(self) -> Event:
-        """What it came to."""
+        """The last event of it."""
         return self.receipt or self.failure or self.cause
 
 
@@ -44,28 +44,28 @@ class Cause(NamedTuple):
     is_new: bool = False
 
 
-class Way(Enum):
-    """How an errand, or the client's chance to act, ended."""
+class TransferEnd(Enum):
+    """How a transfer, or the client's chance to act on it, ended."""
 
     ACKED = "its client acknowledged it"
-    ASKED_FOR = "its client asked for it again"
+    REDELIVERY_REQUESTED = "its client requested its redelivery"
     OVER = "its session, or its consumer, was over"
 
 
-class Ended(NamedTuple):
-    """An errand as it was at its end. `session`: where the original can be settled. `asked_before`: the last time that
-    it was asked for instead of a letter."""
+class EndedTransfer(NamedTuple):
+    """A transfer as it was at its end. `session`: where the original can be settled. `asked_before`: the last time that
+    its redelivery was requested in place of a letter."""
 
-    errand: Errand
-    way: Way
+    transfer: Transfer
+    way: TransferEnd
     session: ConsumerSession | None
     event: Event
     asked_before: Frame | None = None
 
 
-class Course(NamedTuple):
-    """Everything that messages came to, in order. `unsettled`: of the calls that were asked about, those whose message
-    was neither settled then nor on its way to a letter topic."""
+class TransferOutcomes(NamedTuple):
+    """All ends of transfers, in order. `unsettled`: of the calls that were asked about, those whose message was then
+    neither settled nor on its way to a letter topic."""
 
-    ended: list[Ended]
+    ended: list[EndedTransfer]
     unsettled: list[Call]
