@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.conformance.pulsar.subscription._patterns import INTERVAL_MS, Following
+from tests.conformance.pulsar.subscription._patterns import FULL, INTERVAL_MS, Following
 
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.checks.subscription.pattern_finds_new_topics import pattern_finds_new_topics
+
+CLIENT = 1
 
 
 def test_every_topic_that_matches_is_subscribed_to() -> None:
@@ -27,6 +29,24 @@ def test_topic_that_one_of_two_consumers_subscribed_to_may_be_anothers() -> None
     args = {"topics": ["news-a", "news-b"], "pattern": "news-.*", "subscription": "other", "config": {}}
     story.complete(story.invoke("open_consumer", CONSUMER + 1, args=args), Outcome.UNKNOWN)
     story.opens(CONSUMER + 2, "other", INTERVAL_MS, "news-a")
+    assert story.judged(pattern_finds_new_topics)[0] == []
+
+
+@pytest.mark.parametrize("closed", [CLIENT, CONSUMER + 1], ids=["client", "consumer"])
+def test_consumer_that_is_closed_while_it_opens_owes_no_subscription(closed: int) -> None:
+    """pulsar-client-go subscribes over a new connection behind the end of its client's close, and reports success."""
+    story = Following("news-a")
+    args = {
+        "topics": ["news-a", "news-b"],
+        "pattern": "news-.*",
+        "subscription": "other",
+        "config": {},
+        "client": CLIENT,
+    }
+    opening = story.invoke("open_consumer", CONSUMER + 1, args=args)
+    story.complete(story.invoke("close", closed, args={"handle": closed}))
+    story.subscribed(consumer_id=9, topic=FULL["news-a"], subscription="other")
+    story.complete(opening)
     assert story.judged(pattern_finds_new_topics)[0] == []
 
 

@@ -52,11 +52,15 @@ class Follower:
 
 
 def followers(timeline: Timeline) -> Iterator[Follower]:
-    """Yield all followers that were opened well."""
+    """Yield all followers that were opened well, but for those that the application had closed, or their client, while
+    they were opened: they owe no subscription, and whose a SUBSCRIBE behind that close is cannot be known."""
     for end in timeline.events.completions("open_consumer"):
         consumer = timeline.consumer(end.handle)
-        if consumer is not None and end.outcome is Outcome.OK and consumer.invoke.args.get("pattern"):
-            yield Follower(consumer, end, timeline.over(consumer.invoke))
+        if consumer is None or end.outcome is not Outcome.OK or not consumer.invoke.args.get("pattern"):
+            continue
+        closed = timeline.over(consumer.invoke)
+        if closed is None or closed.seq > end.seq:
+            yield Follower(consumer, end, closed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
