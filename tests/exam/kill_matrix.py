@@ -29,9 +29,9 @@ _HEAD = """\
 # Mutants
 
 Each mutant is the reference client, or the embedded broker, with one rule broken at one place: most of them are bugs
-that released clients had. An honest client on an honest broker passes every Case named here; the mutant fails the
-requirement beside it, in these Cases (`pytest tests/exam/test_both_ways.py`). What else fails in them is a consequence
-that is admitted there, with its reason.
+that released clients had. The reference client on the embedded broker passes every Case named here; the mutant fails
+the requirement beside it, in these Cases (`pytest tests/exam/test_both_ways.py`). What else fails in them is a
+consequence that this test lists with its reason.
 """
 
 SHOWN: Final = 4
@@ -149,13 +149,13 @@ def _without_a_mutant(without: Mapping[str, str]) -> Iterator[str]:
 _EXPLORED = """\
 ## By exploration alone
 
-One exploration of an honest client in virtual time, drawn and steered as `assay explore` does it, of all areas, and
-each mutant in it (`python -m bench.kill_by_exploration --seed N --anew`). No directed Case is run; of what was drawn,
-Cases are preferred that look like the one that was written for a clause nothing has exercised yet. *CPU* is what the
-exploration took up to the Case in which the mutant is caught, every Case before it, drawing, judging and steering
-included; two minutes of two cores are 240 s. *explored* are the Cases up to that one, *reached* those of them that
-exercise the requirement with an honest client; the mutant was tried in these alone, as the others could not have told
-of it. Some kinds of lives were added for what earlier explorations had seldom met.
+One exploration of all areas with the reference client in virtual time, drawn and steered as by `assay explore`, and
+each mutant in it (`python -m bench.kill_by_exploration --seed N --anew`). No directed Case is run; for a clause that no
+drawn Case has exercised yet, Cases are preferred that resemble the one written for it. *explored* is the number of
+Cases up to the one in which the mutant is caught, and *CPU* the time that they took, drawing, judging and steering
+included; two minutes of two cores are 240 s. *reached* is the number of those Cases in which the reference client
+exercises the requirement; the mutant was tried in these only, since the others cannot show it. Some kinds of drawn
+Cases were added because earlier explorations had seldom exercised what they do.
 """
 
 

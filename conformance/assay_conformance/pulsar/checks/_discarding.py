@@ -17,8 +17,8 @@ from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, Unr
 
 
 class Discarding(NamedTuple):
-    """What is to be discarded: `state` is what it is in one word, for codes and sentences, `how` it had come the rest
-    of a sentence; `error_of`: the validation error that a MESSAGE calls for, None where it can be read."""
+    """Messages to be discarded. `state`: one word for them, for codes and sentences; `how`: how they came, as the end
+    of a sentence; `error_of`: the validation error that a MESSAGE calls for, None if it can be decoded."""
 
     state: str
     how: str

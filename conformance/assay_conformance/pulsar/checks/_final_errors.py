@@ -47,7 +47,7 @@ class Final(NamedTuple):
 
 
 def judge_final(timeline: Timeline, final: Final) -> Says:
-    """Judge whether a producer or consumer that was refused so tries no more, and nothing of it stays pending."""
+    """Judge whether a producer or consumer that got this error registers no more, and nothing of it stays pending."""
     refusals = list(_refusals(timeline, final))
     yield from (Exercised(refusal.frame) for refusal in refusals)
     yield from each(refusals, _judge_heeded, timeline, final)

@@ -23,22 +23,23 @@ def judge_possible(
     *,
     once: bool = False,
 ) -> Says:
-    """Judge whether some world explains the holding.
+    """Judge whether what topics hold agrees with the sends in some possible world.
 
-    `codes`: of the contradictions that a requirement is about; `standing`: in how many worlds a send happened, or less
-    where a requirement wants to know less; `once`: no copies are allowed.
+    A world decides of each send with an unknown outcome whether it happened. `codes`: the finding code of each kind of
+    contradiction that the requirement is about; `standing`: whether a send happened in all, some or no worlds;
+    `once`: no copies are allowed.
     """
     timeline.check_untampered(holding.handle)
     for found in holding.contradictions(standing, once=once):
         if found.kind in codes:
-            # What is not there, only the broker's last word can show.
+            # That a message is absent is shown only by what the broker holds at the end.
             absence = holding.read_back if found.kind is Kind.LOST else None
             evidence = (*_evidence(timeline, found), absence)
             yield breach(codes[found.kind], _sentence(holding, found), *evidence)
 
 
 def stored_behind(holding: Holding, first: int) -> Iterator[Exercised]:
-    """Yield what each topic or partition holds behind so many messages of the producer."""
+    """Yield an exercise for each entry but the `first` ones of the producer in each topic or partition."""
     for log in holding.logs.values():
         yield from (Exercised(entry) for _, entry in log[first:])
 
@@ -57,7 +58,7 @@ def _sentence(holding: Holding, found: Contradicted) -> str:
         return f"{producer}: {what} {why}; expected {where} not to hold it; it does, {at}"
     if kind is Kind.TWICE:
         return f"{producer}: expected {what} to be stored once; {where} holds it {at}"
-    return f"{producer}: expected {what} before the one that {where} holds in front of it; they are stored {at}"
+    return f"{producer}: expected {what} to be stored before a later one; {where} holds them {at}"
 
 
 def _evidence(timeline: Timeline, found: Contradicted) -> Sequence[Event]:

@@ -207,8 +207,7 @@ class Consuming:
 
     @cached_property
     def accounts(self) -> list[PermitAccount]:
-        """The permits of every session that was let in and of which the size of the queue is told, as clients keep
-        them."""
+        """The permits of every admitted session whose queue size is known, as clients keep them."""
         found = (account_of(self.view, self.consumer_sessions, one) for one in self.consumer_sessions.all)
         return [account for account in found if account is not None]
 

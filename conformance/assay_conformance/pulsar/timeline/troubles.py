@@ -37,7 +37,8 @@ _LEAST_NS: Final = TOLERANCES["answer"].slack_ns
 
 
 class Trouble(NamedTuple):
-    """Of one handle: `what` of it `did` something for a time, in a few words; `event` shows it."""
+    """A time in which something was wrong with one handle. `what` and `did` say in words what of it did what; `event`
+    shows it."""
 
     handle: int
     event: Event

@@ -51,7 +51,8 @@ _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Of one handle. `what` it could do, in a few words; `came`: what it did then."""
+    """A moment from which on the client could go on for one handle. `what`: in words, what it could do from `due` on;
+    `came`: the event by which it did."""
 
     handle: int
     what: str

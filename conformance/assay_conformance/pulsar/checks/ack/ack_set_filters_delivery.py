@@ -75,7 +75,7 @@ def ack_set_filters_delivery(timeline: Timeline, handed: _Handed) -> Says:
     elif left < 0:
         yield breach(
             "filtered-delivered",
-            f"consumer {message.handle} handed over message {index} of batch {entry} at {ms(message.t_ns)}; the entry "
-            f"had come at {ms(filtered.t_ns)} with an ack_set that leaves it out",
+            f"batch {entry} came to consumer {message.handle} at {ms(filtered.t_ns)} with an ack_set without message "
+            f"{index}; expected that message not to be delivered; it was, at {ms(message.t_ns)}",
             *(filtered, message),
         )

@@ -161,15 +161,15 @@ def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
     if cleared - bits.asked:
         yield breach(
             "open-message-acked",
-            f"{sent} that acknowledges messages {listed(cleared - bits.asked)} of batch {bits.entry}, which the "
-            "application had not acknowledged: they can never be redelivered",
+            f"{sent} that acknowledges messages {listed(cleared - bits.asked)} of batch {bits.entry}; expected their "
+            "bits to be set, since the application had not acknowledged them: they can never be redelivered",
             *(bits.frame, frame),
         )
     elif late:
         yield breach(
             "acked-message-open",
-            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} unacknowledged, which the application "
-            "had acknowledged more than a group interval before",
+            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} unacknowledged; expected their bits to "
+            "be cleared, since the application had acknowledged them more than a group interval before",
             *(next(iter(late.values())).invoke, frame),
         )
     elif has_set and len(cleared) == bits.size:

@@ -110,8 +110,8 @@ class _Course:
             yield breach(
                 "whole-entry-acked",
                 f"consumer {inside.consumer.handle} was asked to acknowledge up to message "
-                f"{inside.message.message_id.batch_index} of batch {inside.entry} and sent a cumulative ACK of all of "
-                f"it at {ms(ack.t_ns)}: the later messages can never be redelivered",
+                f"{inside.message.message_id.batch_index} of batch {inside.entry}; expected no ACK of the whole "
+                f"batch; it sent a cumulative one at {ms(ack.t_ns)}: the later messages can never be redelivered",
                 *(inside.invoke, ack),
             )
         elif first is not None and self._holds:

@@ -133,8 +133,9 @@ def _judge_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
             timeline.bounds.check_fair("ack-flush", since_ns, frame.t_ns, what="whether acknowledgments are grouped")
             yield breach(
                 "not-grouped",
-                f"consumer {bunch.consumer.handle} sent acknowledgments at {', '.join(ms(one.t_ns) for one in moments)}"
-                f"; a group interval of {interval_ms} ms collects them into one or two",
+                f"consumer {bunch.consumer.handle} sent acknowledgments at "
+                f"{', '.join(ms(one.t_ns) for one in moments)}; expected one or two commands for them, since its "
+                f"group interval is {interval_ms} ms",
                 *moments,
             )
             moments = []

@@ -71,7 +71,8 @@ def _judge_forgotten(timeline: Timeline, owed: Owed) -> Says:
         return
     yield breach(
         "forgotten-on-close",
-        f"consumer {ack.handle} was asked at {ms(asked.t_ns)} to acknowledge {ack.entry} and at {ms(closing.t_ns)} to "
-        f"close; CLOSE_CONSUMER left at {ms(over.t_ns)}, and no ACK of {ack.entry} before it",
+        f"consumer {ack.handle} was asked at {ms(asked.t_ns)} to acknowledge {ack.entry}, and at {ms(closing.t_ns)} "
+        f"to close; expected an ACK of {ack.entry} before CLOSE_CONSUMER, which left at {ms(over.t_ns)}; there was "
+        "none",
         *(asked, closing, over),
     )

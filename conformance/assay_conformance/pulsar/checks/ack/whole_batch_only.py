@@ -145,8 +145,8 @@ def whole_batch_only(timeline: Timeline, one: _Settled) -> Says:
         yield breach(
             "acked-early",
             f"consumer {consumer.handle} was asked to acknowledge {settled} of the {batch.size} messages in entry "
-            f"{entry} and sent an ACK of the whole entry at {ms(then.t_ns)}: the other messages can never be "
-            "redelivered",
+            f"{entry}; expected no ACK of the entry yet; it sent one at {ms(then.t_ns)}: the other messages can never "
+            "be redelivered",
             *(batch.frame, then),
         )
     elif call is not None and _was_held_back(timeline, batch, call):

@@ -57,7 +57,7 @@ def zero_group_time_is_immediate(timeline: Timeline, owed: Owed) -> Says:
     elif ack.taken is not None and timeline.bounds.is_overdue("at-once", ack.taken.t_ns, over.t_ns, what="an ACK"):
         yield breach(
             "never-sent",
-            f"consumer {ack.handle} has no group interval, was asked at {ms(ack.taken.t_ns)} to acknowledge "
-            f"{ack.entry} and had sent no ACK of it by {ms(over.t_ns)}",
+            f"consumer {ack.handle} has no group interval and was asked at {ms(ack.taken.t_ns)} to acknowledge "
+            f"{ack.entry}; expected an ACK of it at once; it had sent none by {ms(over.t_ns)}",
             *(ack.call.invoke, over),
         )

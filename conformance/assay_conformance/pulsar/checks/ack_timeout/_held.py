@@ -1,4 +1,4 @@
-"""What an application holds and has said nothing of: what a request asks for, and what is left when a session ends."""
+"""What an application holds and has not settled: what a request asks for, and what is left when a session ends."""
 
 from __future__ import annotations
 

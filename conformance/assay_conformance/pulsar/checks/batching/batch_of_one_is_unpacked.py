@@ -24,8 +24,8 @@ def batch_of_one_is_unpacked(timeline: Timeline, offer: Offer) -> Says:
     if got is not None and got.payload != member.payload:
         yield breach(
             "changed",
-            f"consumer {handle} handed {offer.entry}, a batch of one message, over at {ms(got.t_ns)} as {got.size} "
-            f"bytes of digest {got.digest:08x}; the message in it has {member.size} bytes of digest "
+            f"consumer {handle} received {offer.entry}, a batch of one message, at {ms(got.t_ns)} as {got.size} bytes "
+            f"of digest {got.digest:08x}; expected the message in it, of {member.size} bytes and digest "
             f"{member.digest:08x}",
             *(offer.frame, got),
         )

@@ -43,6 +43,6 @@ def compressed_as_one(timeline: Timeline, unit: Unit) -> Says:
         yield breach(
             "member-changed",
             f"{unit.line}: message {index} in the batch at {ms(frame.t_ns)} is {member.size} bytes of digest "
-            f"{member.digest:08x}, which is none of the messages that the application sent",
+            f"{member.digest:08x}; expected a message that the application sent; it is none of them",
             frame,
         )

@@ -48,8 +48,8 @@ def _returns_behind_receipt(timeline: Timeline, end: Completion) -> Says:
         return
     yield breach(
         "returned-early",
-        f"producer {handle}: the synchronous send of message {number} succeeded at {ms(end.t_ns)}, and no receipt for "
-        "it had been written to the client by then",
+        f"producer {handle}: the synchronous send of message {number} succeeded at {ms(end.t_ns)}; expected it to "
+        "wait for its receipt; none had been written to the client by then",
         *(timeline.call(end), end),
     )
 

@@ -27,7 +27,7 @@ def key_based_one_key_per_batch(timeline: Timeline, unit: Unit) -> Says:
     elif keys and named not in ({keys[0]} if keys[0] else {b"", NO_KEY}):
         yield breach(
             "key-not-told",
-            f"{unit.line}: the messages of the entry at {ms(frame.t_ns)} have {quoted(keys[0])}; its metadata have "
-            f"{quoted(named)}",
+            f"{unit.line}: the messages of the entry at {ms(frame.t_ns)} have {quoted(keys[0])}; expected it in the "
+            f"metadata of the entry, too; they have {quoted(named)}",
             frame,
         )

@@ -21,8 +21,9 @@ def _end_alike(timeline: Timeline, unit: Unit) -> Says:
     if good and bad:
         yield breach(
             "ends-differ",
-            f"{unit.line}: of the batch at {ms(unit.first.t_ns)} (messages {unit.numbers[0]} to {unit.numbers[-1]}) "
-            f"{len(good)} were reported as sent and {len(bad)} as {bad[0].outcome}",
+            f"{unit.line}: expected one outcome for all messages of the batch at {ms(unit.first.t_ns)} (messages "
+            f"{unit.numbers[0]} to {unit.numbers[-1]}); {len(good)} were reported as sent and {len(bad)} as "
+            f"{bad[0].outcome}",
             *(unit.first, good[0], bad[0]),
         )
     elif len(ends) == len(unit.numbers):

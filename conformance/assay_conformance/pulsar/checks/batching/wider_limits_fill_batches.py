@@ -36,8 +36,9 @@ def _worse(timeline: Timeline, smaller: Cost, larger: Cost) -> Says:
     if len(larger.units) == len(smaller.units):
         yield breach(
             "no-larger-batches",
-            f"producer {larger.handle} put {larger.messages} messages into {len(larger.units)} batches with a delay of "
-            f"{larger.limits.delay_ms} ms, and producer {smaller.handle} did so with {smaller.limits.delay_ms} ms",
+            f"producer {larger.handle}, with a delay of {larger.limits.delay_ms} ms, put {larger.messages} messages "
+            f"into {len(larger.units)} batches; expected fewer batches than producer {smaller.handle} has with "
+            f"{smaller.limits.delay_ms} ms; it has as many",
             *evidence,
         )
     allowed_ns = larger.limits.delay_ms * MS + TOLERANCES["batch-delay"].slack_ns

@@ -50,8 +50,8 @@ def negotiated_version(timeline: Timeline, written: tuple[Frame, Handshake]) -> 
         if not offers(handshake.connected, frame.command):
             yield breach(
                 "not-offered",
-                f"{frame.command} left on connection {frame.conn} at {ms(frame.t_ns)}; its broker had not set "
-                f"{COMMANDS_BY_FLAG[frame.command]}",
+                f"{frame.command} left on connection {frame.conn} at {ms(frame.t_ns)}; expected none, since its "
+                f"broker had not set {COMMANDS_BY_FLAG[frame.command]}",
                 *(handshake.connected, frame),
             )
         return
@@ -59,8 +59,8 @@ def negotiated_version(timeline: Timeline, written: tuple[Frame, Handshake]) -> 
     if version < needs.since:
         yield breach(
             needs.code,
-            f"{needs.what} left on connection {frame.conn} at {ms(frame.t_ns)}; it needs protocol version "
-            f"{needs.since}; client and broker agreed on {version}",
+            f"{needs.what} left on connection {frame.conn} at {ms(frame.t_ns)}; expected none: it needs protocol "
+            f"version {needs.since}, and client and broker agreed on {version}",
             *(handshake.connected, frame),
         )
     elif frame.command == "ACK" and version < RECEIPTS_SINCE:

@@ -19,6 +19,7 @@ def initial_subscription(timeline: Timeline, registration: Registration) -> Says
         yield breach(
             "not-asked-for",
             f"consumer {address.consumer.handle} is configured with initial subscription {wanted!r} for its dead "
-            f"letter topic; the PRODUCER for it at {ms(asked.t_ns)} names {named or 'none'}",
+            f"letter topic; expected that in the PRODUCER for the topic; the one at {ms(asked.t_ns)} names "
+            f"{named or 'none'}",
             *(address.consumer.invoke, asked),
         )

@@ -39,7 +39,7 @@ def memory_limit(timeline: Timeline, full: _Full) -> Says:
         yield breach(
             "too-many-bytes",
             f"{sum(sizes)} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
-            f"{ms(leaving.frame.t_ns)}; memory_limit_bytes is {limit}, and one message of at most {max(sizes)} bytes "
-            "may cross it",
+            f"{ms(leaving.frame.t_ns)}; expected at most memory_limit_bytes, {limit}, and one message of up to "
+            f"{max(sizes)} bytes",
             *(client, leaving.frame),
         )

@@ -20,8 +20,8 @@ from assay_conformance.pulsar.timeline.courses import (
 
 @dataclass(slots=True)
 class _Settled:
-    """Nacked, then acknowledged by an ACK that `arrived` at the broker. `allowed` deliveries were under way then;
-    `dispatch` is the first one after it."""
+    """An entry that was nacked, then acknowledged by an ACK that `arrived` at the broker. `allowed`: how many
+    deliveries were under way then; `dispatch`: the first MESSAGE after it."""
 
     arrived: Frame | None = None
     dispatch: Frame | None = None
@@ -37,7 +37,8 @@ class _Settled:
 
 @dataclass(slots=True)
 class _Entries:
-    """Of a consumer. `requested` of the broker, `awaited` since; `unproven`: settled, and not requested before."""
+    """The entries of a consumer. `requested`: their redelivery was requested; `awaited`: requested, and not dispatched
+    since; `unproven`: acknowledged before any request, with the time of the nack, until it is proven that none came."""
 
     nacked: dict[Entry, SettleCalled] = field(default_factory=dict)
     settled: dict[Entry, _Settled] = field(default_factory=dict)

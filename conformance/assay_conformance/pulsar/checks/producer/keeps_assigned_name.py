@@ -32,7 +32,8 @@ def keeps_assigned_name(timeline: Timeline, registration: Registration) -> Says:
         return
     yield breach(
         code,
-        f"producer {producer.handle} was named {given.fields.get('producer_name')} by the broker at {ms(given.t_ns)}; "
-        f"its PRODUCER on connection {frame.conn} at {ms(frame.t_ns)} {came}",
+        f"producer {producer.handle} got the name {given.fields.get('producer_name')} from the broker at "
+        f"{ms(given.t_ns)}; expected it to register again under that name, as one that the broker assigned; its "
+        f"PRODUCER on connection {frame.conn} at {ms(frame.t_ns)} {came}",
         *(given, frame),
     )

@@ -50,8 +50,8 @@ def _completes_once(timeline: Timeline, ended_twice: tuple[Send, Completion]) ->
         receipts = [receipt for receipt in unit.receipts if receipt.seq < again.seq] if unit is not None else []
         yield breach(
             "completed-twice",
-            f"producer {again.handle}: message {send.invoke.number or 0} completed at {ms(first.t_ns)} "
-            f"({first.outcome}) and again at {ms(again.t_ns)} ({again.outcome})",
+            f"producer {again.handle}: expected message {send.invoke.number or 0} to complete once; it completed at "
+            f"{ms(first.t_ns)} ({first.outcome}) and again at {ms(again.t_ns)} ({again.outcome})",
             first,
             again,
             *receipts[-1:],
@@ -75,7 +75,8 @@ def _judge_completed_by_its_own(timeline: Timeline, receipts: list[Answer], end:
     timeline.check_pairing(end.handle)
     yield breach(
         "completed-by-stale-receipt",
-        f"{unit.line}: message {timeline.number(end)} was reported as sent at {ms(end.t_ns)}; no receipt for {unit} "
-        f"was written to the client, only one for sequence id {stale.sequence_id} at {ms(stale.t_ns)}",
+        f"{unit.line}: message {timeline.number(end)} was reported as sent at {ms(end.t_ns)}; expected that only on a "
+        f"receipt for {unit}; none was written to the client, only one for sequence id {stale.sequence_id} at "
+        f"{ms(stale.t_ns)}",
         *(stale, unit.first, end),
     )

@@ -17,8 +17,8 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
     if unit.index < furthest.index:
         yield breach(
             "out-of-order",
-            f"{unit.line}: {unit} was sent again on connection {session.conn} at {ms(again.t_ns)}, after {furthest} at "
-            f"{ms(its_send.t_ns)}, which is after it in the queue",
+            f"{unit.line}: expected {unit} to be sent again before {furthest}, which is after it in the queue; on "
+            f"connection {session.conn} it was sent at {ms(again.t_ns)}, and {furthest} at {ms(its_send.t_ns)}",
             *(unit.first, its_send, again),
         )
     ends = [send.completion for send in timeline.sends(unit)]
@@ -26,7 +26,8 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
     if acknowledged and len(acknowledged) == len(ends):
         yield breach(
             "sent-after-receipt",
-            f"{unit.line}: {unit} had completed at {ms(acknowledged[0].t_ns)} and was sent again on connection "
-            f"{session.conn} at {ms(again.t_ns)}, where the producer was admitted at {ms(ready.t_ns)}",
+            f"{unit.line}: {unit} had completed at {ms(acknowledged[0].t_ns)}; expected it not to be sent again; it "
+            f"was, on connection {session.conn} at {ms(again.t_ns)}, where the producer was admitted at "
+            f"{ms(ready.t_ns)}",
             *(acknowledged[0], ready, again),
         )

@@ -46,9 +46,9 @@ def _fails_instead(timeline: Timeline, failed: Completion) -> Says:
     if closed is not None and not timeline.bounds.is_past("in-flight", failed.t_ns, closed.t_ns):
         yield breach(
             "failed-instead",
-            f"{unit.line}: sequence id {unit.sequence_id} was sent at {ms(unit.first.t_ns)}, connection {conn} ended "
-            f"at {ms(closed.t_ns)}, and the send failed at {ms(failed.t_ns)} ({failed.error}) instead of being sent "
-            "again",
+            f"{unit.line}: sequence id {unit.sequence_id} was sent at {ms(unit.first.t_ns)}, and connection {conn} "
+            f"ended at {ms(closed.t_ns)}; expected it to be sent again; the send failed at {ms(failed.t_ns)} "
+            f"({failed.error})",
             *(unit.first, closed, failed),
         )
 

@@ -43,6 +43,6 @@ def receipt_ahead_closes_connection(timeline: Timeline, answer: Answer) -> Says:
         yield breach(
             "stayed",
             f"{unit.line}: a receipt for {unit} came at {ms(receipt.t_ns)} while {oldest} waited at the head of the "
-            f"queue; the client should close connection {receipt.conn} and still used it at {ms(until_ns)}",
+            f"queue; expected the client to close connection {receipt.conn}; it still used it at {ms(until_ns)}",
             *(oldest.first, receipt, closed),
         )

@@ -155,7 +155,7 @@ class _Timed(NamedTuple):
             yield breach(
                 "never" if end is None else "late",
                 f"producer {self.handle}: message {due.send.invoke.number}, sent at {ms(due.called_ns)}, got no "
-                f"receipt; it was due to time out at {ms(latest_ns)}, and {came}",
+                f"receipt; expected its send to fail with a time-out by {ms(latest_ns)}; {came}",
                 *self._evidence(due),
             )
         elif end is not None and end.error is _TIMEOUT:

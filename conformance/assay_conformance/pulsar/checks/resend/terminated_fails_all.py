@@ -59,7 +59,7 @@ def _stays_away(timeline: Timeline, words: list[Frame], session: ProducerSession
         timeline.handle(session.line)
         yield breach(
             "comes-back",
-            f"{session.line}: its PRODUCER was refused at {ms(word.t_ns)} because the topic is terminated, and it "
-            f"registered again on connection {back.conn} at {ms(back.t_ns)}",
+            f"{session.line}: its PRODUCER was refused at {ms(word.t_ns)} because the topic is terminated; expected "
+            f"it not to register again; it did, on connection {back.conn} at {ms(back.t_ns)}",
             *(word, back),
         )

@@ -28,8 +28,8 @@ def waits_for_producer_success(timeline: Timeline) -> Says:
 def _judge_of_a_producer(send: Frame) -> Says:
     yield breach(
         "no-producer",
-        f"a SEND (sequence id {send.sequence_id}) left on connection {send.conn} at {ms(send.t_ns)} for producer id "
-        f"{send.producer_id}, which was never registered there",
+        f"a SEND (sequence id {send.sequence_id}) left on connection {send.conn} at {ms(send.t_ns)}; expected none "
+        f"for producer id {send.producer_id}, which was never registered there",
         send,
     )
 
@@ -73,8 +73,8 @@ def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
     if timeline.can(RESENDS) or timeline.bounds.is_surely_overdue("answer", lost.t_ns, call.t_ns):
         yield breach(
             "failed-meanwhile",
-            f"{producer}: connection {lost.conn} ended at {ms(lost.t_ns)}; message {call.number}, sent by the "
-            f"application at {ms(call.t_ns)}, failed at {ms(failed.t_ns)} ({failed.error}) instead of waiting for the "
-            "next one",
+            f"{producer}: connection {lost.conn} ended at {ms(lost.t_ns)}; expected message {call.number}, sent by "
+            f"the application at {ms(call.t_ns)}, to wait for the next connection; it failed at {ms(failed.t_ns)} "
+            f"({failed.error})",
             *(lost, call, failed),
         )

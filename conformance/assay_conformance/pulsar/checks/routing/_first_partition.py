@@ -39,8 +39,8 @@ def begin_apart(timeline: Timeline, messages: Sequence[Routed]) -> Says:
     if len({message.partition for message in messages}) == 1:
         yield breach(
             "all-at-one",
-            f"{len(messages)} producers of a topic of {partitions} partitions, from {one.producer.handle} at "
-            f"{ms(one.frame.t_ns)} to {last.producer.handle} at {ms(last.frame.t_ns)}, all began at partition "
-            f"{one.partition}",
+            f"expected {len(messages)} producers of a topic of {partitions} partitions not to begin all at one; from "
+            f"{one.producer.handle} at {ms(one.frame.t_ns)} to {last.producer.handle} at {ms(last.frame.t_ns)} they "
+            f"all began at partition {one.partition}",
             *(one.frame, last.frame),
         )

@@ -31,6 +31,6 @@ def _goes_alike(messages: tuple[Routed, Routed]) -> Says:
         yield breach(
             "defaults-differ",
             f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
-            f"{first.partition}; no hashing scheme was configured for either producer",
+            f"{first.partition}; expected one partition, since no hashing scheme was configured for either producer",
             *(first.frame, message.frame),
         )

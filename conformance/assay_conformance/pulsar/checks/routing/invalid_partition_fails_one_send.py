@@ -56,7 +56,7 @@ def invalid_partition_fails_one_send(timeline: Timeline, routing: _Routing) -> S
     elif bad and end.outcome is not Outcome.OK and end.error not in _OWN_ENDS and not timeline.view.case.faults:
         yield breach(
             "others-fail",
-            f"{message} had a partition, and its send ended {end.outcome} at {ms(end.t_ns)}; the router had answered "
-            f"{bad.values['answer']} for another one before",
+            f"{message} had a valid partition; expected its send to succeed; it ended {end.outcome} at "
+            f"{ms(end.t_ns)}, after the router had answered {bad.values['answer']} for another message",
             *(bad, end),
         )

@@ -49,7 +49,7 @@ def _spread(messages: Sequence[Routed]) -> Says:
     if len({message.partition for message in firsts}) == 1:
         yield breach(
             "keys-ignored",
-            f"producer {producer.handle}: {len(firsts)} different keys all went to partition {firsts[0].partition} of "
-            f"{producer.partitions}",
+            f"producer {producer.handle}: expected {len(firsts)} different keys to go to several of its "
+            f"{producer.partitions} partitions; all went to partition {firsts[0].partition}",
             *(firsts[0].frame, firsts[-1].frame),
         )

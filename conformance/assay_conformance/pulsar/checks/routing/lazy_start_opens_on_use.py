@@ -20,8 +20,9 @@ def lazy_start_opens_on_use(timeline: Timeline, lazy: LazyProducer) -> Says:
         if place > called:
             yield breach(
                 "opened-early",
-                f"producer {lazy.handle} starts lazily; it registered with {timeline.local_topic(frame)} at "
-                f"{ms(frame.t_ns)}, its partition number {place + 1}, when {called} messages had been sent",
+                f"producer {lazy.handle} starts lazily; expected it to register with a partition when a message is to "
+                f"go there; at {ms(frame.t_ns)} it registered with {timeline.local_topic(frame)}, its partition "
+                f"number {place + 1}, when {called} messages had been sent",
                 *(lazy.opening, frame),
             )
             return

@@ -41,7 +41,7 @@ class Begun(NamedTuple):
         return is_first and is_from_the_beginning(self.subscription)
 
     @property
-    def was_let_in(self) -> str:
+    def was_admitted(self) -> str:
         """For sentences."""
         return f"{self.subscription}: {self.member} was admitted at {ms(self.member.joined.t_ns)} and"
 

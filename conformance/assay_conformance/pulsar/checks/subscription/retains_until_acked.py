@@ -61,7 +61,7 @@ def _nothing_is_missing(timeline: Timeline, begun: Begun) -> Says:
         if entry.id.position < first.id.position:
             yield breach(
                 "deleted-too-early",
-                f"{begun.was_let_in} begins at the earliest entry; expected {_name(entry)}, which subscription "
+                f"{begun.was_admitted} begins at the earliest entry; expected {_name(entry)}, which subscription "
                 f"{holder.name} has not acknowledged, to be kept; it was sent {_name(first)} first",
                 *(entry, frame),
             )
@@ -96,7 +96,7 @@ def _nothing_else_is_kept(timeline: Timeline, begun: Begun) -> Says:
     if first in gone:
         yield breach(
             "kept",
-            f"{begun.was_let_in} was sent {_name(first)}; expected it to be deleted, since every subscription had "
+            f"{begun.was_admitted} was sent {_name(first)}; expected it to be deleted, since every subscription had "
             f"acknowledged it when the topic was unloaded at {ms(unload.t_ns)} and nothing is retained",
             *(first, unload, frame),
         )
@@ -117,7 +117,7 @@ def _nothing_expired(timeline: Timeline, begun: Begun) -> Says:
     elif _is_due(timeline, first.topic, joined_ns - began_ns):
         yield breach(
             "not-expired",
-            f"{begun.was_let_in} was sent {_name(first)}, stored at {ms(first.t_ns)}; expected it to have expired "
+            f"{begun.was_admitted} was sent {_name(first)}, stored at {ms(first.t_ns)}; expected it to have expired "
             f"after its time to live of {ttl_s} s",
             *(first, frame),
         )
