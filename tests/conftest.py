@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
-from tests.drawn import few_items
+from tests.drawn import drawn_items
 from tests.left_out import LeftOut
 from tests.profiles import EXAMPLES, NIGHTLY, PROFILE
 from tests.room import see_room
@@ -51,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all but a few items of tests that take long with each; not of a test that is named."""
+    """Leave out some of what takes long, other tests in each run; not a test that is named."""
     if not any("::" in named for named in config.args):
-        kept = few_items(items)
+        kept = drawn_items(items)
         there = set(map(id, kept))
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in there])
         items[:] = kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import zlib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -30,6 +31,20 @@ def few_cases(known: Collection[Case], most: int, also: Collection[str] = ()) ->
     needed = [case for case in known if case.id in also]
     others = few_of([case for case in known if case.id not in also], max(0, most - len(needed)))
     return [*needed, *others]
+
+
+def drawn_items(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """What this run has of `items`, in their order: few of those marked `few(most)`, some of those marked `one_in`."""
+    return few_items([item for item in items if _is_its_turn(item)])
+
+
+def _is_its_turn(item: pytest.Item) -> bool:
+    """Tests of one group have their turn together, for they share a fixture that takes long."""
+    mark = item.get_closest_marker("one_in")
+    if NIGHTLY or mark is None:
+        return True
+    (runs,), group = mark.args, mark.kwargs.get("group", item.nodeid)
+    return (zlib.crc32(group.encode()) + int(os.environ["ASSAY_FRESH"])) % runs == 0
 
 
 def few_items(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -388,6 +388,7 @@ NO_INDEX = {"UV_NO_INDEX": "1", "UV_FIND_LINKS": "."}
 """Packages come from the working directory, which has none."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -468,6 +469,7 @@ def test_whole_files_stay_whole_when_the_disk_is_full(tmp_path: Path) -> None:
     assert snapshot(folder) == before
 
 
+@pytest.mark.one_in(2)
 def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> None:
     without_room(8_000, "certify", "reference", "--select", "resend/pending-sends", cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()
@@ -477,6 +479,7 @@ def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> Non
     assert os.listdir(folder / "history/resend/pending-sends") == ["1.jsonl"]
 
 
+@pytest.mark.one_in(3)
 def test_exploration_that_meets_a_full_disk_keeps_what_came_before(tmp_path: Path) -> None:
     code, told = without_room(20_000, "explore", "reference", "--cases", "60", "--seed", "3", cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()

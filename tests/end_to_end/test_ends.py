@@ -57,6 +57,7 @@ def test_a_grandchild_that_holds_the_output_holds_no_command(command: str, how: 
     assert left(tmp_path) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_what_an_agents_children_started_ends_with_the_runner(number: signal.Signals, tmp_path: Path) -> None:
     lives_on = HOLDS_STDOUT + "import time; time.sleep(300)"

@@ -79,10 +79,12 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Explored:
     return Explored(told.returncode, json.loads(told.stdout), folder)
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_a_planted_fault_is_found_and_fails_the_run(planted: Explored) -> None:
     assert (planted.status, planted.told["found"] != []) == (1, True)
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_what_was_found_is_small_and_confirmed(planted: Explored) -> None:
     found = planted.cause
     assert found["confirmed"] >= 2
@@ -90,6 +92,7 @@ def test_what_was_found_is_small_and_confirmed(planted: Explored) -> None:
     assert found["steps"] <= 6
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_from_a_reduced_case_nothing_can_be_taken(planted: Explored) -> None:
     found = planted.cause
     breach = (found["requirement"], found["code"])
@@ -107,12 +110,14 @@ def _smaller(case: Case) -> Iterator[Case]:
         yield msgspec.structs.replace(case, faults=case.faults[:index] + case.faults[index + 1 :])
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_an_honest_client_passes_the_reduced_case(planted: Explored) -> None:
     for path in (planted.folder / "replay" / "generated").iterdir():
         case = read_replay(path.read_bytes(), str(path)).case
         assert ReferenceTrial().in_virtual_time(case).probed.breaches == frozenset()
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_a_reduced_case_needs_a_fault(planted: Explored) -> None:
     case = read_replay((planted.folder / planted.cause["replay"]).read_bytes(), "").case
     assert any(isinstance(fault.action, Cut) for fault in case.faults) or {"unload", "restart"} & {
@@ -120,21 +125,25 @@ def test_a_reduced_case_needs_a_fault(planted: Explored) -> None:
     }
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_the_figures_are_told(planted: Explored) -> None:
     assert planted.told["figures"]["cases"] == RUN
     assert {goal["name"] for goal in planted.told["goals"]} >= {"Cases a second", "share with a reconnect"}
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_every_case_is_in_the_record(planted: Explored) -> None:
     assert len((planted.folder / EXPLORED).read_bytes().splitlines()) == 1 + RUN
 
 
+@pytest.mark.one_in(2, group="planted")
 def test_the_folder_is_judged_again_to_the_same_bytes(planted: Explored) -> None:
     verdicts = (planted.folder / "verdicts.json").read_bytes()
     assert assay("check", str(planted.folder)).returncode == planted.status
     assert (planted.folder / "verdicts.json").read_bytes() == verdicts
 
 
+@pytest.mark.one_in(3)
 def test_what_an_exploration_left_open_is_no_verdict_when_it_is_judged_again(tmp_path: Path) -> None:
     assert (
         assay("explore", "reference", "--area", "ordering", "--cases", "4", "--run-dir", str(tmp_path)).returncode == 0
@@ -176,12 +185,14 @@ def without_dedup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
     return assay("explore", "reference", "--seed", "4", "--run-dir", runs, *arguments, PYTHONPATH=str(folder))
 
 
+@pytest.mark.one_in(2)
 def test_an_area_of_which_nothing_can_be_drawn_is_one_sentence(tmp_path: Path) -> None:
     told = without_dedup(tmp_path, "--area", "dedup")
     (said,) = (line for line in told.stderr.splitlines() if line.startswith("assay:"))
     assert (told.returncode, "the strategies of dedup gave no Case in 3 rounds; expected" in said) == (2, True)
 
 
+@pytest.mark.one_in(2)
 def test_other_areas_go_on_without_one_of_which_nothing_can_be_drawn(tmp_path: Path) -> None:
     told = without_dedup(tmp_path, "--area", "dedup", "--area", "ordering", "--cases", "3", "--jobs", "4")
     assert "assay:" not in told.stderr
@@ -208,6 +219,7 @@ def exploring(runs: Path, agent: str = "reference", *words: str) -> Iterator[sub
         process.communicate()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_exploration_keeps_what_is_known(number: signal.Signals, tmp_path: Path) -> None:
     with exploring(tmp_path) as process:
@@ -224,6 +236,7 @@ def test_an_interrupted_exploration_keeps_what_is_known(number: signal.Signals, 
     eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
 
 
+@pytest.mark.one_in(3)
 def test_an_interrupted_exploration_keeps_what_it_found(tmp_path: Path) -> None:
     agent, runs = mutant(tmp_path, PLANTED), tmp_path / "runs"
     with exploring(runs, str(agent), "--area", "resend", "--seed", str(SEED)) as process:
@@ -236,6 +249,7 @@ def test_an_interrupted_exploration_keeps_what_it_found(tmp_path: Path) -> None:
     assert all(read_replay((folder / one.replay).read_bytes(), one.replay).case.steps for one in found)
 
 
+@pytest.mark.one_in(2)
 def test_a_killed_exploration_leaves_a_plan_of_what_was_kept(tmp_path: Path) -> None:
     with exploring(tmp_path) as process:
         eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
@@ -248,6 +262,7 @@ def test_a_killed_exploration_leaves_a_plan_of_what_was_kept(tmp_path: Path) -> 
     assert StoredRun(folder).plan
 
 
+@pytest.mark.one_in(2)
 def test_a_killed_exploration_leaves_nobody(tmp_path: Path) -> None:
     with exploring(tmp_path) as process:
         eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
@@ -267,6 +282,7 @@ def _backroom_of(pid: int) -> list[int]:
     return [child for child in descendants(pid) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
+@pytest.mark.one_in(2)
 def test_an_exploration_that_cannot_judge_any_more_tells_what_is_known(tmp_path: Path) -> None:
     with exploring(tmp_path) as process:
         eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)

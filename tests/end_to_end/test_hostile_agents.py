@@ -147,6 +147,7 @@ LIES: dict[str, tuple[Case, set[str]]] = {
 """What is lied about -> the requirements that notice."""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("behaviour", ["lie", "lie-from-the-start"])
 @pytest.mark.parametrize("what", LIES)
 def test_success_for_what_the_broker_does_not_hold_is_named(what: str, behaviour: str, tmp_path: Path) -> None:
@@ -161,6 +162,7 @@ def test_success_for_what_the_broker_does_not_hold_is_named(what: str, behaviour
 # --- agents that are stopped ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 def test_an_agent_that_stops_itself_for_good_is_undecided_with_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +215,7 @@ def never_up(request: pytest.FixtureRequest, tmp_path: Path) -> subprocess.Compl
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.few(1)
 def test_agent_that_does_not_come_up_is_a_matter_of_its_configuration(
     never_up: subprocess.CompletedProcess[str],
 ) -> None:
@@ -222,6 +225,7 @@ def test_agent_that_does_not_come_up_is_a_matter_of_its_configuration(
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("never_up")
 def test_run_whose_agent_did_not_come_up_can_be_read(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").iterdir()

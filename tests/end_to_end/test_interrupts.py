@@ -99,7 +99,7 @@ def interrupted(runs: Path, number: signal.Signals, moment_s: float, arguments: 
         return running
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("number", EXIT_CODE, ids=lambda number: number.name)
 def test_interrupted_run_is_readable_and_leaves_nothing(number: signal.Signals, seed: int, tmp_path: Path) -> None:
@@ -122,6 +122,7 @@ def test_agent_that_ignores_every_hint_goes_too(number: signal.Signals, tmp_path
     interrupted(tmp_path / "runs", number, 0.2, [str(agent)])
 
 
+@pytest.mark.one_in(2)
 def test_interruption_while_the_agent_starts_leaves_nothing(tmp_path: Path) -> None:
     agent = impostor(tmp_path, "start-mute")
     with certifying(tmp_path / "runs", str(agent)) as running:
@@ -156,6 +157,7 @@ def _long_replay(path: Path) -> Path:
     return path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_replay_that_is_interrupted_says_so(number: signal.Signals, tmp_path: Path) -> None:
     file = _long_replay(tmp_path / "failure.json")
@@ -168,6 +170,7 @@ def test_a_replay_that_is_interrupted_says_so(number: signal.Signals, tmp_path: 
     assert f"run   {running.folder}" in told
 
 
+@pytest.mark.one_in(2)
 def test_run_killed_while_its_agent_starts_can_be_read(tmp_path: Path) -> None:
     agent = impostor(tmp_path, "start-mute")
     with certifying(tmp_path / "runs", str(agent)) as running:
@@ -194,6 +197,7 @@ def findings(running: Running) -> bytes:
     return b"".join(path.read_bytes() for path in running.runs.glob("*/findings.jsonl"))
 
 
+@pytest.mark.one_in(2)
 def test_killed_run_still_tells_what_it_knew(killed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(killed, tmp_path / "run")
     assert check(folder).returncode == 130

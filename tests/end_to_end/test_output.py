@@ -18,6 +18,7 @@ from tests.end_to_end.running import GOLDEN, command_line
 LISTS = [("list", "requirements"), ("list", "requirements", "--json"), ("list", "cases")]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
 def test_output_that_cannot_be_written_is_ours_and_says_so(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -28,6 +29,7 @@ def test_output_that_cannot_be_written_is_ours_and_says_so(arguments: tuple[str,
     assert told.returncode == 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
 def test_reader_that_has_enough_ends_the_command_quietly(arguments: tuple[str, ...]) -> None:
     reader, writer = os.pipe()

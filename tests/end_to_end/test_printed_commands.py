@@ -63,6 +63,7 @@ def laid_out(text: str, run: Path, folder: Path) -> str:
     return text
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("text", [text for text in IN_FULL if text != RUN])
 def test_command_runs_as_printed(text: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     named = any(name in text for name in ("runs/", "FILE"))

@@ -34,18 +34,21 @@ def live(pytester: pytest.Pytester, *arguments: str | Path) -> pytest.RunResult:
 # --- which items, and of which seed -----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 def test_lives_that_nobody_asked_for_are_a_usage_error(pytester: pytest.Pytester) -> None:
     told = live(pytester, "--assay-agent", "reference")
     assert told.ret is pytest.ExitCode.USAGE_ERROR
     told.stderr.fnmatch_lines(["ERROR: test_lives.py needs --assay-lives, e.g. --assay-lives ci"])
 
 
+@pytest.mark.one_in(3)
 def test_a_night_tells_its_seed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_NIGHT", "4711")
     told = live(pytester, "--assay-agent", "reference", "--assay-lives", "nightly", "--collect-only", "-q")
     told.stdout.fnmatch_lines(["assay: lives of ASSAY_NIGHT=4711"])
 
 
+@pytest.mark.one_in(3)
 def test_unknown_profile_is_a_usage_error(pytester: pytest.Pytester) -> None:
     told = live(pytester, "--assay-agent", "reference", "--assay-lives", "weekly")
     assert told.ret is pytest.ExitCode.USAGE_ERROR
@@ -55,12 +58,14 @@ def test_unknown_profile_is_a_usage_error(pytester: pytest.Pytester) -> None:
 # --- whole explorations -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 def test_honest_client_lives_through_an_area(pytester: pytest.Pytester) -> None:
     words = ("--assay-agent", "reference", "--assay-lives", "ci", "-m", "assay(area='ordering')", "--strict-markers")
     # There is an item for each area: all others are left out by the mark.
     live(pytester, *words).assert_outcomes(passed=1, deselected=len(Area) - 1)
 
 
+@pytest.mark.one_in(3)
 def test_broken_client_fails_and_its_replay_file_is_named(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     told = live(pytester, "--assay-agent", agent, "--assay-lives", "ci", "-k", "test_lives and resend")
@@ -70,6 +75,7 @@ def test_broken_client_fails_and_its_replay_file_is_named(pytester: pytest.Pytes
     assert read_replay((pytester.path / named).read_bytes(), named).breaches[0].requirement == BROKEN
 
 
+@pytest.mark.one_in(3)
 def test_area_of_which_there_is_nothing_to_ask_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
     path = agent_toml(pytester.path / "agent", "{python}", "-m", "assay_fixtures.reference")
     before, _, rest = path.read_text().partition("capabilities = [")
@@ -79,6 +85,7 @@ def test_area_of_which_there_is_nothing_to_ask_is_skipped_with_the_reason(pytest
     told.stdout.fnmatch_lines(["SKIPPED*nothing is drawn of nack: reference does not declare *"])
 
 
+@pytest.mark.one_in(3)
 def test_session_that_is_killed_takes_its_exploration_with_it(tmp_path: Path) -> None:
     words = ("--assay-agent", "reference", "--assay-lives", "nightly", "-k", "test_lives and mixed")
     command = [sys.executable, "-m", "pytest", *LIVES, *words]

@@ -62,22 +62,26 @@ def junit(pytester: pytest.Pytester) -> dict[str, str]:
     return {str(case.get("name")).partition("[")[2][:-1]: (*tags, "passed")[0] for case, tags in ends.items()}
 
 
+@pytest.mark.one_in(2)
 def test_there_is_an_item_for_each_requirement_and_case_and_one_for_the_others(pytester: pytest.Pytester) -> None:
     told = certify(pytester, "--assay-agent", "reference", "--assay-tier", "full", "--collect-only", "-q")
     assert [line.partition("[")[2][:-1] for line in told.outlines if "::test_" in line] == ids("full")
 
 
+@pytest.mark.one_in(2)
 def test_collecting_runs_nothing(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "--collect-only", "-q")
     assert not (pytester.path / "runs").exists()
 
 
+@pytest.mark.one_in(2)
 def test_client_that_keeps_everything_passes_every_item(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK).assert_outcomes(
         passed=6, deselected=items() - 6
     )
 
 
+@pytest.mark.one_in(2)
 def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK)
     stored = only_run(pytester)
@@ -91,6 +95,7 @@ def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: py
     assert max(began for began, _ in spans_ms) < min(ended for _, ended in spans_ms)
 
 
+@pytest.mark.one_in(2)
 def test_broken_client_fails_wherever_it_shows(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     told = certify(pytester, "--assay-agent", agent, "-k", RESEND_AND_ACK, "-rf")
@@ -106,6 +111,7 @@ def test_broken_client_fails_wherever_it_shows(pytester: pytest.Pytester) -> Non
 # --- which Cases, when ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 def test_cases_start_when_the_first_item_is_set_up_and_not_before(pytester: pytest.Pytester) -> None:
     before = pytester.makepyfile(
         test_before="""
@@ -121,6 +127,7 @@ def test_cases_start_when_the_first_item_is_set_up_and_not_before(pytester: pyte
     assert set(only_run(pytester).plan) == {"ack/continuous-acks"}
 
 
+@pytest.mark.one_in(2)
 def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> None:
     words = ("-m", "assay(chapter='resend', level='MUST', tier='fast')", "--strict-markers")
     told = certify(pytester, "--assay-agent", "reference", "--collect-only", "-q", *words)
@@ -130,6 +137,7 @@ def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> No
     assert [line.partition("[")[2][:-1] for line in told.outlines if "::test_" in line] == musts
 
 
+@pytest.mark.one_in(2)
 def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     chosen = "resend/same-message or ack/continuous-acks"
@@ -157,12 +165,14 @@ def test_first_failure_cancels_the_rest_of_the_run(
     assert set(stored.plan) == {"endless/fails", "endless/lasts"}
 
 
+@pytest.mark.one_in(2)
 def test_session_that_ends_in_good_order_does_not_interrupt_its_run(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", "ack/continuous-acks")
     stored = only_run(pytester)
     assert (stored.info.interrupted, stored.info.ended_unix_ms is None) == (False, False)
 
 
+@pytest.mark.one_in(2)
 def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", "resend-changes-metadata")
     words = ("--assay-agent", agent, "-k", RESEND_AND_ACK, "-n", "2", "--junitxml", "junit.xml")
@@ -178,6 +188,7 @@ def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
     told.stdout.fnmatch_lines([f"assay: run runs/{stored.path.name}, page *"])
 
 
+@pytest.mark.one_in(2)
 def test_session_of_xdist_that_exercised_nothing_fails(pytester: pytest.Pytester) -> None:
     words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/continuous-acks", "-n", "2")
     told = certify(pytester, *words)
@@ -194,6 +205,7 @@ def agent_that_only_sends(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.one_in(2)
 def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pytest.Pytester) -> None:
     agent = agent_toml(pytester.path / "agent", "false")
     told = certify(pytester, "--assay-agent", agent, "-k", "ack/continuous-acks")
@@ -249,12 +261,14 @@ def test_wrong_option_is_a_usage_error(arguments: tuple[str, ...], sentence: str
     assert not (pytester.path / "runs").exists()
 
 
+@pytest.mark.one_in(2)
 def test_wrong_option_is_told_by_workers_of_xdist_too(pytester: pytest.Pytester) -> None:
     told = certify(pytester, "--assay-agent", "nobody", "-n", "2")
     told.assert_outcomes(errors=2)
     told.stdout.fnmatch_lines(["agent 'nobody' is unknown; expected one of *"])
 
 
+@pytest.mark.one_in(2)
 def test_plugin_that_is_not_used_imports_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

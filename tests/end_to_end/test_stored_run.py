@@ -77,10 +77,12 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
     return Moved((ran.returncode, code), before, {name: (folder / name).read_bytes() for name in COMPARED})
 
 
+@pytest.mark.one_in(2, group="moved run")
 def test_moved_run_ends_with_the_same_code(moved: Moved) -> None:
     assert moved.codes == (1, 1)
 
 
+@pytest.mark.one_in(2, group="moved run")
 @pytest.mark.parametrize("name", COMPARED)
 def test_moved_run_is_judged_to_the_same_bytes(moved: Moved, name: str) -> None:
     assert moved.before[name] == moved.after[name]

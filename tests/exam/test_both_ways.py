@@ -489,7 +489,7 @@ def failed_in(tried: Tried) -> tuple[str, ...]:
     return tuple(sorted({str(j.requirement) for j in tried.judgements if j.verdict in BROKEN.values()}))
 
 
-@pytest.mark.few(300)
+@pytest.mark.few(150)
 @pytest.mark.parametrize("case_id", sorted(CASES))
 def test_an_honest_client_passes(case_id: str) -> None:
     told = {j.requirement: (j.verdict.value, j.reason) for j in _honest(case_id).judgements}

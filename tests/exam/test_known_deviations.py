@@ -42,6 +42,7 @@ def test_listed_failures_have_reason_and_wire_excerpt() -> None:
     assert [_name(one) for one in LISTED.entries if len(one.reason) <= 40 or not one.excerpt] == []
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("path", sorted((MANIFEST.folder / "replays").glob("*.json")), ids=lambda path: path.stem)
 def test_an_honest_client_passes_the_replayed_case(path: Path) -> None:
     replay = _replay(path)

@@ -50,6 +50,7 @@ def lost(facts: ClientFacts, cases: Iterable[Case]) -> dict[tuple[str, str], str
     }
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize("key", sorted(FACTS.settable))
 def test_a_client_without_a_configuration_key_loses_nothing_else(key: str) -> None:
     facts = msgspec.structs.replace(FACTS, settable=FACTS.settable - {key})

@@ -94,11 +94,13 @@ def test_mutant_passes_a_case_without_faults(name: str) -> None:
     assert set(own.values()) == {Verdict.PASS}
 
 
+@pytest.mark.few(120)
 @pytest.mark.parametrize("name", WITHOUT_LOSS)
 def test_mutant_does_a_case_without_faults_as_well_as_the_honest_client(name: str) -> None:
     assert _done(_plain(name)) == _done(_plain())
 
 
+@pytest.mark.few(120)
 @pytest.mark.parametrize(("one", "other"), list(pairwise(WITHOUT_LOSS)))
 def test_two_mutants_at_once_do_a_case_without_faults(one: str, other: str) -> None:
     assert _done(_plain(one, other)) == _done(_plain())

@@ -16,7 +16,7 @@ from assay_conformance.pulsar.variants import variant_facts, variants
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.selection import Ground, select
 
-TRIED = 30
+TRIED = 15
 """Cases of a variant in CI."""
 
 

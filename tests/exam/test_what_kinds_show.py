@@ -37,6 +37,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("kind", "mutant"), SHOWN, ids=lambda value: str(value).replace(" ", "-"))
 def test_a_mutant_fails_in_lives_of_the_kind_that_is_about_it(kind: str, mutant: str) -> None:
     lives = enumerate(plan.draw(areas.share_of(KINDS[kind]).lives(None), LIVES, SEED))
@@ -44,6 +45,7 @@ def test_a_mutant_fails_in_lives_of_the_kind_that_is_about_it(kind: str, mutant:
     assert any(named(mutant) in failed_in(one) for one in tried)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", sorted({kind for kind, _ in SHOWN}), ids=lambda kind: kind.replace(" ", "-"))
 def test_an_honest_client_passes_the_lives_of_that_kind(kind: str) -> None:
     for number, case in enumerate(plan.draw(areas.share_of(KINDS[kind]).lives(None), LIVES, SEED)):

@@ -160,6 +160,7 @@ def test_an_empty_ledger_has_no_verdict(tmp_path: Path, capsys: Printed) -> None
     assert f"{clauses.LOST}: its precondition never occurred" in capsys.readouterr().out
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("one_session")
 def test_a_damaged_part_is_named_and_the_rest_is_judged(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", pack(1, 6), info())
@@ -170,6 +171,7 @@ def test_a_damaged_part_is_named_and_the_rest_is_judged(tmp_path: Path, capsys: 
     assert set(verdicts(where).values()) == {Verdict.INCONCLUSIVE}
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("one_session")
 @pytest.mark.parametrize("table", ["topic", "stream", "subscription"])
 def test_rows_of_what_no_small_table_has_are_not_passed_over(table: str, tmp_path: Path, capsys: Printed) -> None:

@@ -66,6 +66,7 @@ def test_reconcile_names_a_part_of_which_a_column_changed_that_no_query_reads(sp
     assert {row.verdict for row in found.verdicts} == {Verdict.INCONCLUSIVE}
 
 
+@pytest.mark.one_in(2)
 def test_watch_names_what_changed_when_it_says_its_last_word(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", pack(1, 6), info())
     (part,) = (where / "stored").glob("*.parquet")
@@ -74,6 +75,7 @@ def test_watch_names_what_changed_when_it_says_its_last_word(tmp_path: Path, cap
     assert f"stored/{part.name}: {NAMED}" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.one_in(3)
 def test_a_part_that_changed_behind_its_fold_is_found_where_its_rows_are_read(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", pack(1, 6), info())
     assert _run(["reconcile", str(where)]) in (0, 1, 3)
@@ -84,6 +86,7 @@ def test_a_part_that_changed_behind_its_fold_is_found_where_its_rows_are_read(tm
     assert f"delivery/{part.name}: {NAMED}" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.one_in(3)
 def test_a_fold_that_changed_is_made_again(tmp_path: Path) -> None:
     where = write(tmp_path / "ledger", pack(1, 6), info())
     first = _run(["reconcile", str(where)])

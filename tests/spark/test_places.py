@@ -48,6 +48,7 @@ def closed(where: Path, seed: int, histories: int = 3) -> Path:
     return where
 
 
+@pytest.mark.one_in(3)
 def test_a_ledger_that_can_only_be_read_is_judged_and_folded_once(spark: Any, tmp_path: Path) -> None:
     where, aside = closed(tmp_path / "ledger", 32), tmp_path / "aside"
     first, again = (reconcile(spark, open_ledger(str(where)), load(), aside=aside, recount=True) for _ in range(2))
@@ -68,6 +69,7 @@ def test_ledgers_that_can_only_be_read_never_meet_in_their_folds(spark: Any, tmp
     assert found[1].folded_now == found[0].folded_now
 
 
+@pytest.mark.one_in(2)
 def test_folds_lie_beside_a_ledger_that_can_be_written(spark: Any, tmp_path: Path) -> None:
     where = write(tmp_path / "ledger", pack(34, 1), info())
     found = reconcile(spark, open_ledger(str(where)), load(), aside=tmp_path / "aside")

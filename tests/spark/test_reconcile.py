@@ -78,6 +78,7 @@ def test_of_many_messages_spark_takes_those_that_memory_takes(
     assert 0 < sum(span.latencies for span in found.spans) < sum(span.latencies for span in everything.spans)
 
 
+@pytest.mark.one_in(2)
 def test_healthy_histories_have_no_findings(spark: Any, tmp_path: Path) -> None:
     packed = pack(4, HISTORIES)
     where = ledgers.write(tmp_path / "ledger", packed, info(), seed=4)
@@ -121,6 +122,7 @@ def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path:
     assert {tuple(row) for row in found.collect()} == wanted
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("seed", "of"),
     [
@@ -148,6 +150,7 @@ def _stack(spark: Any, where: Path) -> str:
 # --- folds that are kept --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 def test_only_a_part_that_is_new_is_folded_and_all_rows_agree(spark: Any, tmp_path: Path) -> None:
     packed = pack(7, 12, DEFECTS)
     late = packed.deliveries[-20:]
@@ -160,6 +163,7 @@ def test_only_a_part_that_is_new_is_folded_and_all_rows_agree(spark: Any, tmp_pa
     assert again.verdicts == in_memory(packed, info())
 
 
+@pytest.mark.one_in(2)
 def test_folds_that_do_not_agree_with_the_rows_are_our_error(spark: Any, tmp_path: Path) -> None:
     where = ledgers.write(tmp_path / "ledger", pack(8, 3), info())
     judged(spark, where)
@@ -204,6 +208,7 @@ def test_beyond_the_cap_buckets_are_counted_and_each_requirement_is_looked_at(sp
     assert {row.requirement for row in few.verdicts if row.verdict is Verdict.PASS}.isdisjoint(broken)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("most_rows", [1_500, pytest.param(6_000, marks=pytest.mark.long)])
 def test_beyond_the_cap_nothing_is_found_that_all_rows_do_not_show(spark: Any, tmp_path: Path, most_rows: int) -> None:
     packed = pack(10, HISTORIES, DEFECTS)

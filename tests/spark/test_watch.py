@@ -55,6 +55,7 @@ def watched(
     return said
 
 
+@pytest.mark.one_in(2)
 def test_breaches_are_said_as_they_land_and_once(streaming: Any, growing: Growing) -> None:
     def clean(_said: list[Alarm]) -> bool:
         growing.land(0, 100)
@@ -97,6 +98,7 @@ def test_a_damaged_part_is_named_and_what_can_be_seen_without_it_is_said(streami
     assert named.startswith(f"delivery/{part.name}: its rows cannot be read")
 
 
+@pytest.mark.one_in(2)
 def test_keys_refusals_and_rates_are_watched_too(streaming: Any, tmp_path: Path) -> None:
     promised: dict[str, list[tuple[Any, ...]]] = {
         **SMALL,

@@ -842,6 +842,7 @@ def test_mutation_breaks_its_rule(mutation: str) -> None:
     assert not BROKEN[mutation](mutation)
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("mutation", BROKERS)
 def test_mutation_keeps_every_other_rule(mutation: str) -> None:
     others = [rule for rule in [*BROKEN.values(), receipts_in_order] if rule is not BROKEN[mutation]]

@@ -246,6 +246,7 @@ def _environment(entry: Path) -> bytes:
         return b""
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_after_a_kill_at_a_random_moment_nothing_of_the_run_is_left(tmp_path: Path, seed: int) -> None:
     ledgers, place = tmp_path / "ledgers", tmp_path / "place"

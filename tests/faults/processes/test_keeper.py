@@ -151,6 +151,7 @@ def test_nothing_is_left_when_a_runner_has_ended(tmp_path: Path) -> None:
     assert not any(map(alive, written(tmp_path / "pids")))
 
 
+@pytest.mark.one_in(2)
 def test_a_keeper_that_is_killed_takes_its_programs_along_and_another_is_begun() -> None:
     program = begun("exec sleep 300")
     os.kill(keeper.own().pid, signal.SIGKILL)

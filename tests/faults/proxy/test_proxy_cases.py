@@ -26,6 +26,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_honest_client_passes_behind_the_proxy_too(case: Case, proxied: Any) -> None:
     # That it passes without is the exam's to show (tests/exam/test_both_ways.py).

@@ -124,7 +124,7 @@ def tampered(draw: st.DrawFn) -> bytes:
     return json.dumps(document).encode()
 
 
-@settings(max_examples=scaled(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scaled(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=tampered())
 def test_a_tampered_replay_is_refused_or_exports_to_words_that_are_known(data: bytes) -> None:
     try:

@@ -34,6 +34,7 @@ def breaches(folder: Path, plan: Plan) -> Found:
     return {(rule.requirement, breach.stream, breach.seq) for rule in rules for breach in rule.breaches}
 
 
+@pytest.mark.one_in(2)
 def test_spark_says_of_every_anomaly_what_the_rules_say(spark: Any, tmp_path: Path) -> None:
     plan = Plan(18_000, 4, True, 18_000, dict.fromkeys(default_anomalies(True), Asked(count=1)))
     make(plan, tmp_path / "ledger", "0", 1, lambda _done, _of: None)
