@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.profiles import NIGHTLY
 
 from assay_fixtures.programs import Kept
 from assay_reports.spark.session import Settings, spark_session
 
 # Every query of a test is new, and its rows are few: what a good compiler makes of it is never worth its time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""To compile the Java of each query takes a quarter of all processor time; the long form does it as users have it."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -25,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", **({} if NIGHTLY else _INTERPRETED)}
     interrupt = signal.getsignal(signal.SIGINT)
     with spark_session(Kept(), Settings(master="local[2]", conf=conf, memory="1g")) as session:
         # PySpark's own handler stays until the session ends, and other tests in between look at what Ctrl-C does.
