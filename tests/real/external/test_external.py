@@ -98,11 +98,13 @@ def test_client_is_certified_over_tls_with_a_token_and_leaves_nothing(somewhere:
     assert left(somewhere) == ([], [])
 
 
+@pytest.mark.one_in(2)
 def test_namespaces_go_into_a_given_tenant_and_from_there(somewhere: Somewhere, tmp_path: Path) -> None:
     assert certified(somewhere, tmp_path, "--tenant", "public") == 0
     assert left(somewhere) == ([], [])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("secret", "sentence"),
     [

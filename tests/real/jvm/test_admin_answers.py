@@ -32,11 +32,13 @@ async def compare(pulsar: Pulsar, folder: Path, ledger: CleanupJournal, recordin
         return await asyncio.to_thread(different, recording, node.service_url, node.admin_url)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", conversations())
 def test_node_answers_as_was_recorded(pulsar: Pulsar, tmp_path: Path, ledger: CleanupJournal, path: Path) -> None:
     recording = msgspec.json.decode(path.read_bytes(), type=Recording)
     assert asyncio.run(compare(pulsar, tmp_path, ledger, recording)) == []
 
 
+@pytest.mark.one_in(2)
 def test_release_has_the_calls_that_are_listed(pulsar: Pulsar) -> None:
     assert tuple(KnownCall(*line.split("\t")) for line in listed(pulsar)) == known_calls()

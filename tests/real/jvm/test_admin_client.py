@@ -33,6 +33,7 @@ def outcomes(pulsar: Pulsar, service_url: str, admin_url: str) -> dict[str, list
     return {name: rest for name, *rest in lines}
 
 
+@pytest.mark.one_in(2)
 def test_each_call_of_the_java_admin_client_ends(pulsar: Pulsar) -> None:
     with LightPulsar() as broker:
         told = outcomes(pulsar, broker.service_url, broker.admin_url)

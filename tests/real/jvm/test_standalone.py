@@ -57,6 +57,7 @@ async def held(node: Standalone) -> list[Position]:
         await admin.close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("graceful", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_what_is_stored_is_there_after_a_restart_on_the_same_ports(make: Make, graceful: bool) -> None:
     async def life() -> None:
@@ -71,6 +72,7 @@ def test_what_is_stored_is_there_after_a_restart_on_the_same_ports(make: Make, g
     asyncio.run(life())
 
 
+@pytest.mark.one_in(2)
 def test_a_paused_node_answers_once_it_goes_on(make: Make) -> None:
     async def life() -> None:
         async with make() as node:
@@ -85,6 +87,7 @@ def test_a_paused_node_answers_once_it_goes_on(make: Make) -> None:
     asyncio.run(life())
 
 
+@pytest.mark.one_in(2)
 def test_the_release_knows_every_key_we_write(make: Make) -> None:
     async def life() -> None:
         async with make() as node:
@@ -99,6 +102,7 @@ def test_the_release_knows_every_key_we_write(make: Make) -> None:
     asyncio.run(life())
 
 
+@pytest.mark.one_in(2)
 def test_a_port_somebody_took_while_it_was_down_is_named_in_its_complaint(make: Make) -> None:
     async def life() -> None:
         async with make() as node:
