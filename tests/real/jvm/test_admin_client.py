@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.light import LightPulsar
 
