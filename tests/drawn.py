@@ -43,7 +43,8 @@ def _is_its_turn(item: pytest.Item) -> bool:
     mark = item.get_closest_marker("one_in")
     if NIGHTLY or mark is None:
         return True
-    (runs,), group = mark.args, mark.kwargs.get("group", item.nodeid)
+    runs: int = mark.args[0]
+    group: str = mark.kwargs.get("group", item.nodeid)
     return (zlib.crc32(group.encode()) + int(os.environ["ASSAY_FRESH"])) % runs == 0
 
 
