@@ -49,7 +49,7 @@ class Life:
     said: dict[int, list[Ack]] = field(default_factory=dict)
 
     @property
-    def told_at(self) -> int | None:
+    def confirmed_at(self) -> int | None:
         """When it was first reported as stored."""
         if len(self.outcomes) == 1:
             only = self.outcomes[0]

@@ -247,7 +247,7 @@ def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
             onward = len(view)
         if onward is None:
             break
-        damage.append(Damage(at + here, onward - here, _kind_told(view, here, onward)))
+        damage.append(Damage(at + here, onward - here, _kind_in_header(view, here, onward)))
         here = onward
     return Scan(tuple(blocks), here, tuple(damage))
 
@@ -257,7 +257,7 @@ def is_torn(data: Data) -> bool:
     return _end_of_block(memoryview(data), 0) is None
 
 
-def _kind_told(view: memoryview, here: int, onward: int) -> BlockKind | None:
+def _kind_in_header(view: memoryview, here: int, onward: int) -> BlockKind | None:
     """Return the kind in the header of a broken block, when it has the length that the header says."""
     if onward - here < HEAD_BYTES:
         return None

@@ -297,7 +297,7 @@ def _topic_of(message: Message, producers: dict[int, _Producer]) -> str:
 
 def attempts(found: Messages, unix_ms: int) -> list[Attempt]:
     rows = []
-    for message in _told_of(found):
+    for message in _reported(found):
         if message.invented:
             continue
         invoke, first = message.invoke, message.copies[0] if message.copies else None
@@ -320,7 +320,7 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
     """Return the outcomes as they were reported, stream by stream, with `ord`."""
     order = {completion.op: place for place, completion in enumerate(events.completions)}
     by_stream: dict[int, list[tuple[int, Outcome]]] = {}
-    for message in _told_of(found):
+    for message in _reported(found):
         end = message.end
         if message.invented:
             continue
@@ -359,12 +359,12 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
         return code
     if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
-    if events.torn_uuids and _is_told_by_a_torn_chunk(end, events, found):
+    if events.torn_uuids and _may_lack_its_last_chunk(end, events, found):
         return Result.UNKNOWN
     return code
 
 
-def _is_told_by_a_torn_chunk(end: Completion, events: Sorted, found: Messages) -> bool:
+def _may_lack_its_last_chunk(end: Completion, events: Sorted, found: Messages) -> bool:
     """Return whether a message's last chunk may never have left, so that no frame says which message it is of."""
     torn = (entries for (_, uuid), entries in found.chunks.items() if uuid in events.torn_uuids)
     return end.message_id is not None and any(
@@ -415,7 +415,7 @@ def _outcome(message: Message, id: MessageId | None, batch: int, t_ns: int, code
 
 def stored(found: Messages) -> list[Stored]:
     rows = []
-    for message in _told_of(found):
+    for message in _reported(found):
         for entry, member, batch in message.copies:
             chunks = found.chunks.get((entry.topic, entry.meta.uuid or ""), []) if entry.meta.chunks else []
             for part in chunks or [entry]:
@@ -435,5 +435,5 @@ def stored(found: Messages) -> list[Stored]:
     return [row for row, _ in groupby(sorted(rows))]
 
 
-def _told_of(found: Messages) -> list[Message]:
+def _reported(found: Messages) -> list[Message]:
     return [message for message in found.all if not message.left_out]

@@ -21,7 +21,7 @@ class AckedIsDelivered(Rule):
         return True
 
     def look(self, life: Life) -> None:
-        ended_us = life.told_at
+        ended_us = life.confirmed_at
         if ended_us is None:
             return
         for subscription in self.evidence.subscriptions_of(life.stream):

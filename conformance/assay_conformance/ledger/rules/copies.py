@@ -77,7 +77,7 @@ class WithinContract(Rule):
             return True
         if self.small.topics[self.small.streams[life.stream].topic].dedup or not life.attempts:
             return not life.attempts
-        until_us = self.evidence.end_us if life.told_at is None else life.told_at
+        until_us = self.evidence.end_us if life.confirmed_at is None else life.confirmed_at
         return self.evidence.faulted(None, life.attempts[0].t, until_us)
 
 

@@ -280,7 +280,7 @@ class Ingest:
         for writer in self._writers.values():
             if not writer.state.closed:
                 found.append(f"{writer.name}: did not close its file; what it had not written yet is missing")
-        return [*found, *self._names.unnamed_told(), *sorted(set(self._skewed.values()))]
+        return [*found, *self._names.notes(), *sorted(set(self._skewed.values()))]
 
 
 def _rows_of(kind: BlockKind, blocks: Sequence[Block]) -> Columns:

@@ -132,7 +132,8 @@ class Names:
         """Return the streams that have rows and no declaration, sorted."""
         return sorted(self._spoken_of - self.streams.keys())
 
-    def unnamed_told(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Return a sentence about the streams that have rows and no declaration, if there are any."""
         streams = self.unnamed()
         named = ", ".join(map(str, streams[:5])) + (f" and {len(streams) - 5} more" if len(streams) > 5 else "")
         return [f"there are rows of undeclared streams: {named}"] if streams else []

@@ -115,7 +115,7 @@ class Block:
     def _outcomes(self) -> Iterator[Columns]:
         names = ("stream", "seq", "ledger", "entry", "batch")
         special = self.special
-        confirmed_at = self.world.told_at(self.s, self.q, self.noise)
+        confirmed_at = self.world.confirmed_at(self.s, self.q, self.noise)
         unsure = (special == Special.UNKNOWN_LOST) | (special == Special.UNKNOWN_STORED) | (special == Special.RESENT)
         code = np.where(unsure, Result.UNKNOWN, np.where(special == Special.FAILED, Result.FAIL, Result.OK))
         base = {name: self.common[name] for name in names}

@@ -171,7 +171,7 @@ class World:
         spread = np.uint64(max(1, self.spacing_us // 2))
         return self.rank(s, q) * self.spacing_us + ((noise >> np.uint64(20)) % spread).astype(np.int64)
 
-    def told_at(self, s: Any, q: Any, noise: Any) -> Any:
+    def confirmed_at(self, s: Any, q: Any, noise: Any) -> Any:
         spread = np.uint64(self.spacing_us * STREAMS // 2)
         late = ((noise >> np.uint64(32)) % spread).astype(np.int64)
         return self.rank(s, q) * self.spacing_us + self.spacing_us + TO_BROKER_US + late

@@ -56,7 +56,7 @@ def _one_too_many() -> list[dict[str, Any]]:
     return [oldest[0], second[0], third[0], *third[1:], *second[1:], *oldest[1:], plain(3)]
 
 
-def _sent_anew() -> list[dict[str, Any]]:
+def _sent_again() -> list[dict[str, Any]]:
     """Return what a producer stored that lost its connection in between and started over."""
     message = chunks(0, 3)
     return [*message[:2], *message, plain(1)]
@@ -114,7 +114,7 @@ CASES = (
         "all-chunks-sent-again",
         "Two of three chunks, then all three again as other entries",
         "chunking.restarts-at-first-chunk",
-        _sent_anew(),
+        _sent_again(),
         2,
     ),
     _kept(
