@@ -22,6 +22,7 @@ from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, session_for
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
+from assay_conformance.pulsar.timeline.batch_entries import BatchAck, BatchEntry, open_places
 from assay_conformance.pulsar.timeline.batches import Batch, batches
 from assay_conformance.pulsar.timeline.closing import how_closed, let_go
 from assay_conformance.pulsar.timeline.connections import Connection, Why
@@ -91,6 +92,8 @@ __all__ = [
     "Answer",
     "Balance",
     "Batch",
+    "BatchAck",
+    "BatchEntry",
     "Breach",
     "Call",
     "Connection",
@@ -171,6 +174,7 @@ __all__ = [
     "name_of",
     "not_delivered",
     "offers",
+    "open_places",
     "precedence",
     "session_for",
     "takes_for_copy",

@@ -12,7 +12,8 @@ from assay_conformance.judging.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import AgentEnded, Closed, Event, Frame, Invoke, Overdue
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, ack_calls
-from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession
+from assay_conformance.pulsar.timeline.batch_entries import BatchEntry, batch_entries
+from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry
 from assay_conformance.pulsar.timeline.limiting import Limiting
 from assay_conformance.pulsar.timeline.requests import Answers
 
@@ -23,6 +24,7 @@ class Acknowledging(Limiting):
     def __init__(self, view: View) -> None:
         super().__init__(view)
         self._written_acks: dict[tuple[int, bool], WrittenAcks] = {}
+        self._batch_entries: dict[int, dict[Entry, BatchEntry]] = {}
 
     @cached_property
     def ack_calls(self) -> list[AckCall]:
@@ -42,6 +44,15 @@ class Acknowledging(Limiting):
         if found is None:
             found = WrittenAcks(self.consumer_sessions, session, reports=reports)
             self._written_acks[id(session), reports] = found
+        return found
+
+    def batch_entries(self, consumer: Consumer) -> dict[Entry, BatchEntry]:
+        """Return the batches of a consumer in the order in which they came first."""
+        found = self._batch_entries.get(consumer.handle)
+        if found is None:
+            seeks = self.events.invokes_of(consumer.handle, "seek")
+            found = batch_entries(self.course(consumer), consumer, seeks)
+            self._batch_entries[consumer.handle] = found
         return found
 
     def ack_interval_ns(self, consumer: Consumer) -> int | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from assay_conformance.checks.consumption import REFUSED, acked_entries, of_batch, plain_acks
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline.consumers import ConsumerSessions
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE
+from assay_conformance.pulsar.timeline.reach import Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +80,7 @@ class WrittenAcks:
         self._named: dict[Entry, list[Frame]] = {}
         self._whole: dict[Entry, list[Frame]] = {}
         self._cumulative: list[tuple[int, Entry, Frame]] = []
+        self._reach = Reach()
         for frame in self.frames:
             if frame.ack_type != CUMULATIVE:
                 for entry in acked_entries(session, frame):
@@ -89,8 +90,7 @@ class WrittenAcks:
             elif frame.ids:
                 reached = Entry(session.topic, frame.ids[0].ledger, frame.ids[0].entry)
                 self._cumulative.append((frame.seq, reached, frame))
-        self._furthest = [*accumulate((reached for _, reached, _ in self._cumulative), max)]
-        """What the cumulative ones had reached, with each of them."""
+                self._reach.add(frame, reached)
 
     def of_entry(self, entry: Entry) -> Sequence[Frame]:
         """Return individual ACKs that settle an entry, in order."""
@@ -107,9 +107,8 @@ class WrittenAcks:
 
     def is_settled(self, entry: Entry, before: Event) -> bool:
         """Return whether one ahead of an event named an entry, or a later one cumulatively."""
-        place = bisect_left(self._cumulative, before.seq, key=lambda one: one[0])
-        is_reached = place > 0 and self._furthest[place - 1] >= entry
-        return is_reached or self.individual(entry, before) is not None
+        furthest = self._reach.furthest(entry.topic, before)
+        return (furthest is not None and furthest >= entry) or self.individual(entry, before) is not None
 
     def first(self, entry: Entry, after: Event) -> Frame | None:
         """Return the first ACK behind an event that names an entry, or a later one cumulatively."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.model.event import Event, MessageId
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline
+from assay_conformance.pulsar.timeline import BatchEntry, Consumer, Timeline
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
@@ -26,30 +24,9 @@ def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consum
                 yield consumer
 
 
-def is_kept(timeline: Timeline, entry: Entry) -> bool:
-    """Return whether an entry is kept until it is acknowledged: no ACK is owed of what a topic does not store."""
-    return base_topic(entry.topic) not in timeline.non_persistent
-
-
-class Skipped(NamedTuple):
-    """A seek to a message of a batch: what is before that, and the message itself, is as good as acknowledged."""
-
-    seq: int
-    id: MessageId
-
-
-class Seeks:
-    """Those of one consumer to messages."""
-
-    def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
-        calls = timeline.events.invokes_of(consumer.handle, "seek")
-        named = ((call.seq, call.args.get("message_id")) for call in calls)
-        self._skipped = [Skipped(seq, MessageId(*id)) for seq, id in named if id is not None]
-
-    def skipped(self, entry: Entry, size: int, before: Event) -> set[int]:
-        """Return the messages of a batch that a seek ahead of an event passed over: a client may acknowledge them."""
-        found: set[int] = set()
-        for seq, id in self._skipped:
-            if seq < before.seq and id.position == (entry.ledger, entry.entry):
-                found.update(range(size if id.batch_index < 0 else min(id.batch_index + 1, size)))
-        return found
+def kept_batches(timeline: Timeline, consumer: Consumer) -> Iterator[BatchEntry]:
+    """Yield the batches of a consumer that are kept until they are acknowledged: no ACK is owed of what a topic does
+    not store."""
+    for batch in timeline.batch_entries(consumer).values():
+        if base_topic(batch.entry.topic) not in timeline.non_persistent:
+            yield batch

@@ -6,7 +6,17 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_open
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    BatchEntry,
+    Entry,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+    open_places,
+)
 
 
 class _Handed(NamedTuple):
@@ -20,48 +30,25 @@ class _Handed(NamedTuple):
 
 
 def _handed(timeline: Timeline) -> Iterator[_Handed]:
-    for entry, events in _filtered(timeline).values():
-        left, filtered = Counter[int](), None
-        for event in sorted(events, key=lambda one: one.seq):
-            if isinstance(event, Frame):
-                open_ = [index for index in range(_size(event)) if is_open(event, index)]
-                left.update(open_)
-                filtered = event if len(open_) < _size(event) else filtered
-            elif event.message_id.batch_index >= 0:
-                left[event.message_id.batch_index] -= 1
-                if filtered is not None:
-                    yield _Handed(event, entry, filtered, left[event.message_id.batch_index])
+    if any(any(frame.ack_sets) for frame in timeline.events.frames("MESSAGE")):
+        for consumer in timeline.consumers:
+            for batch in timeline.batch_entries(consumer).values():
+                if any(any(frame.ack_sets) for frame in batch.intact):
+                    yield from _handed_of(batch)
 
 
-def _filtered(timeline: Timeline) -> dict[tuple[int, Entry], tuple[Entry, list[Frame | Received]]]:
-    """Return, by consumer and entry, all that came of batches with an ack_set and was handed over."""
-    messages = timeline.events.frames("MESSAGE")
-    came = [(frame, _consumer(timeline, frame)) for frame in messages if any(frame.ack_sets)]
-    found = {(one.handle, _entry(timeline, frame)): list[Frame | Received]() for frame, one in came if one is not None}
-    for frame in messages if found else ():
-        consumer = _consumer(timeline, frame)
-        if consumer is not None and (consumer.handle, _entry(timeline, frame)) in found:
-            found[consumer.handle, _entry(timeline, frame)].append(frame)
-    for consumer in timeline.consumers if found else ():
-        for message in timeline.received(consumer):
-            entry = timeline.entry_of(message)
-            if entry is not None and (consumer.handle, entry) in found:
-                found[consumer.handle, entry].append(message)
-    return {key: (key[1], events) for key, events in found.items()}
-
-
-def _consumer(timeline: Timeline, frame: Frame) -> Consumer | None:
-    """Return the consumer to which it came undamaged."""
-    return timeline.consumer_of(frame) if frame.to_receiver and frame.intact is not False and frame.ids else None
-
-
-def _entry(timeline: Timeline, frame: Frame) -> Entry:
-    session = timeline.consumer_sessions.of(frame)
-    return Entry("" if session is None else session.topic, frame.ids[0].ledger, frame.ids[0].entry)
-
-
-def _size(frame: Frame) -> int:
-    return (None if frame.meta is None else frame.meta.batch) or 0
+def _handed_of(batch: BatchEntry) -> Iterator[_Handed]:
+    left, filtered = Counter[int](), None
+    events: list[Frame | Received] = [*batch.intact, *batch.handed]
+    for event in sorted(events, key=lambda one: one.seq):
+        if isinstance(event, Frame):
+            places = open_places(event, batch.size)
+            left.update(places)
+            filtered = event if len(places) < batch.size else filtered
+        elif event.message_id.batch_index >= 0:
+            left[event.message_id.batch_index] -= 1
+            if filtered is not None:
+                yield _Handed(event, batch.entry, filtered, left[event.message_id.batch_index])
 
 
 @check("ack.ack-set-filters-delivery", of=_handed)

@@ -1,140 +1,102 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import inf
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import bit_of, is_open, listed, moves_to_dead_letter
+from assay_conformance.checks.consumption import listed, moves_to_dead_letter
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.ack._batch_index import Seeks, batched_consumers, is_kept
+from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers, kept_batches
 from assay_conformance.pulsar.checks.ack._owed import never_left
-from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.courses import (
-    AckWritten,
-    Delivered,
-    Dispatched,
-    SessionOver,
-    SettleCalled,
-    SettleCompleted,
+from assay_conformance.pulsar.timeline import (
+    BatchAck,
+    BatchEntry,
+    Call,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+    open_places,
 )
+from assay_conformance.pulsar.timeline.courses import SessionOver, SettleCompleted
 
 
-@dataclass(slots=True)
-class _Bits:
-    """One batch entry of one consumer. `asked`: messages the application settled, in whichever delivery, or that came
-    settled; `called`: those of its last delivery, by calls that succeeded; `reached`: likewise, by cumulative calls.
-    `copies` of them may still be handed over; where that was so when the entry came again, which of the two a call is
-    about is not known: `mixed`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Delivery:
+    """A batch as it came, until it came again. `closed`: messages that came settled, now or before;
+    `called`: acks of its messages that succeeded, by place; `reached`: likewise, cumulative ones. It has neither where
+    an earlier copy was still to be handed over: which of the two a call is about is not known then."""
 
-    consumer: Consumer
-    entry: Entry
-    size: int
+    batch: BatchEntry
     frame: Frame
-    asked: set[int] = field(default_factory=set)
-    called: dict[int, Call] = field(default_factory=dict)
-    reached: dict[int, Call] = field(default_factory=dict)
-    sent: set[int] = field(default_factory=set)
-    copies: int = 0
-    mixed: bool = False
+    until: float
+    closed: frozenset[int]
+    called: dict[int, SettleCompleted]
+    reached: dict[int, SettleCompleted]
 
-    def comes(self, frame: Frame) -> None:
-        """Note that the batch comes once more, or for the first time."""
-        self.frame, self.called, self.reached, self.sent = frame, {}, {}, set()
-        self.mixed = self.copies > 0
-        self.copies += sum(is_open(frame, index) for index in range(self.size))
-        self.asked.update(index for index in range(self.size) if not is_open(frame, index))
-        self.asked.update(index for index, member in enumerate(frame.members) if member.compacted_out)
-
-    def is_called(self, call: Call) -> None:
-        """Note that an ack of a message of its last delivery succeeded."""
-        index = call.message.message_id.batch_index
-        if self.mixed or call.message.seq < self.frame.seq:
-            return
-        if not call.cumulative:
-            self.called.setdefault(index, call)
-            return
-        for before in range(index + 1):
-            if is_open(self.frame, before) and not _is_compacted(self.frame, before):
-                self.reached.setdefault(before, call)
+    def owed(self, before: Frame, sent: set[int], *, cumulative: bool) -> dict[int, Call]:
+        """Return the calls whose messages were in no ACK by an event."""
+        calls = self.reached if cumulative else self.called
+        return {place: one.call for place, one in calls.items() if place not in sent and one.event.seq < before.seq}
 
 
 class _Ack(NamedTuple):
     """An ACK of a batch, by which `cleared` are settled. `owed`: what it might have settled as well, and did not."""
 
-    bits: _Bits
+    delivery: _Delivery
     frame: Frame
     has_set: bool
     cleared: set[int]
     owed: dict[int, Call]
 
 
-def _course(timeline: Timeline, consumer: Consumer) -> Says:
-    batches: dict[Entry, _Bits] = {}
-    seeks = Seeks(timeline, consumer)
-    for moment in timeline.course(consumer):
-        if isinstance(moment, Dispatched):
-            if not is_kept(timeline, moment.entry):
-                continue
-            size = (None if moment.event.meta is None else moment.event.meta.batch) or 0
-            if size > 1 and moment.event.to_receiver and moment.event.intact is not False:
-                bits = batches.setdefault(moment.entry, _Bits(consumer, moment.entry, size, moment.event))
-                bits.comes(moment.event)
-        elif isinstance(moment, Delivered) and moment.entry in batches:
-            batches[moment.entry].copies -= 1
-        elif isinstance(moment, SettleCalled) and not moment.is_nack:
-            _is_asked(batches, moment.call)
-        elif isinstance(moment, SettleCompleted) and not moment.is_nack and moment.session is not None:
-            if moment.call.entry in batches:
-                batches[moment.call.entry].is_called(moment.call)
-        elif isinstance(moment, AckWritten):
-            yield from each(_acks(batches, moment, seeks), _clears_what_was_acked, timeline)
-        elif isinstance(moment, SessionOver) and moment.by_client is not None:
-            for bits in batches.values():
-                calls = (*bits.called.items(), *bits.reached.items())
-                owed = (call for index, call in calls if index not in bits.sent)
-                first = next(owed, None) if moment.ends(bits.entry) else None
-                if first is not None and bits.frame.seq > moment.session.request.seq:
-                    yield from each([first], _judge_forgotten, timeline, bits, moment.by_client)
+def _deliveries(batch: BatchEntry) -> Iterator[_Delivery]:
+    came, closed, copies = batch.intact, frozenset[int](), 0
+    for frame, again in zip_longest(came, came[1:]):
+        is_mixed = copies > sum(message.seq < frame.seq for message in batch.handed)
+        places = open_places(frame, batch.size)
+        compacted = {place for place, member in enumerate(frame.members) if member.compacted_out}
+        copies += len(places)
+        closed |= compacted.union({*range(batch.size)}.difference(places))
+        delivery = _Delivery(batch, frame, inf if again is None else again.seq, closed, {}, {})
+        for called in () if is_mixed else batch.called:
+            call = called.call
+            its = frame.seq < call.message.seq and called.session is not None and called.event.seq < delivery.until
+            if its and call.cumulative:
+                for place in set(places).difference(compacted).intersection(call.members):
+                    delivery.reached.setdefault(place, called)
+            elif its:
+                delivery.called.setdefault(call.message.message_id.batch_index, called)
+        yield delivery
 
 
-def _is_asked(batches: dict[Entry, _Bits], call: Call) -> None:
-    """Note an ack call.
+def _judged(timeline: Timeline, delivery: _Delivery) -> Says:
+    """Judge the ACKs of a delivery, and the ends of its session by which what is missing in them is due.
 
-    A message counts as settled from the moment that the bench asked for it. A cumulative ack settles all entries before
-    its own, too.
+    A broker adds up what ACKs say, so what left in an earlier one need not be in this one.
     """
-    own = batches.get(call.entry)
-    if own is not None:
-        own.asked.update(call.members)
-    for entry, bits in batches.items() if call.cumulative else ():
-        if entry != call.entry and call.covers(entry) and len(bits.asked) < bits.size:
-            bits.asked.update(range(bits.size))
-
-
-def _acks(batches: dict[Entry, _Bits], wrote: AckWritten, seeks: Seeks) -> Iterator[_Ack]:
-    """Yield what an ACK says of each batch.
-
-    A broker adds up what ACKs say, so what left in an earlier one need not be in this one. What a seek passed over may
-    be in it.
-    """
-    for place, id in enumerate(wrote.event.ids):
-        entry = Entry(wrote.session.topic, id.ledger, id.entry)
-        words = wrote.event.ack_sets[place] if place < len(wrote.event.ack_sets) else ()
-        for earlier, bits in batches.items() if wrote.is_cumulative else ():
-            if earlier.topic == entry.topic and earlier < entry and len(bits.sent) < bits.size:
-                bits.sent.update(range(bits.size))
-        if entry in batches:
-            bits = batches[entry]
-            bits.asked |= seeks.skipped(entry, bits.size, wrote.event)
-            cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
-            bits.sent |= cleared
-            calls = bits.reached if wrote.is_cumulative else bits.called
-            owed = {index: call for index, call in calls.items() if index not in bits.sent}
-            yield _Ack(bits, wrote.event, bool(words), cleared, owed)
-
-
-def _is_compacted(frame: Frame, index: int) -> bool:
-    return index < len(frame.members) and bool(frame.members[index].compacted_out)
+    batch, frame, sent = delivery.batch, delivery.frame, set[int]()
+    moments: list[tuple[Frame, BatchAck | SessionOver]] = [(ack.frame, ack) for ack in batch.acks]
+    moments += ((over.by_client, over) for over in batch.ends if over.by_client is not None)
+    its = (one for one in moments if frame.seq < one[0].seq < delivery.until)
+    for at, moment in sorted(its, key=lambda one: one[0].seq):
+        if batch.is_passed(frame, at):
+            sent.update(range(batch.size))
+        if isinstance(moment, BatchAck):
+            cleared = moment.cleared(batch.size)
+            sent |= cleared
+            owed = delivery.owed(at, sent, cumulative=moment.is_cumulative)
+            ack = _Ack(delivery, at, bool(moment.ack_set), cleared, owed)
+            yield from each([ack], _clears_what_was_acked, timeline)
+        elif frame.seq > moment.session.request.seq:
+            missing = (delivery.owed(at, sent, cumulative=cumulative) for cumulative in (False, True))
+            first = next((call for owed in missing for call in owed.values()), None)
+            yield from each([first] if first else [], _judge_forgotten, timeline, batch, at)
 
 
 @check("ack.batch-index-ack-set")
@@ -146,42 +108,46 @@ def batch_index_ack_set(timeline: Timeline) -> Says:
     """
     for consumer in batched_consumers(timeline, index_ack=True):
         if not moves_to_dead_letter(timeline.view, consumer):
-            yield from _course(timeline, consumer)
+            for batch in kept_batches(timeline, consumer):
+                for delivery in _deliveries(batch):
+                    yield from _judged(timeline, delivery)
 
 
 def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:
-    bits, frame, has_set, cleared, owed = ack
-    interval_ns = timeline.ack_interval_ns(bits.consumer) or 0
+    delivery, frame, has_set, cleared, owed = ack
+    batch = delivery.batch
+    interval_ns = timeline.ack_interval_ns(batch.consumer) or 0
     late = {
         index: call
         for index, call in owed.items()
         if timeline.bounds.is_past("ack-flush", call.called_ns + interval_ns, frame.t_ns)
     }
-    sent = f"consumer {bits.consumer.handle} sent an ACK at {ms(frame.t_ns)}"
-    if cleared - bits.asked:
+    early = cleared - batch.acked(frame) - delivery.closed
+    sent = f"consumer {batch.consumer.handle} sent an ACK at {ms(frame.t_ns)}"
+    if early:
         yield breach(
             "open-message-acked",
-            f"{sent} that acknowledges messages {listed(cleared - bits.asked)} of batch {bits.entry}; expected their "
-            "bits to be set, since the application had not acknowledged them: they can never be redelivered",
-            *(bits.frame, frame),
+            f"{sent} that acknowledges messages {listed(early)} of batch {batch.entry}; expected their bits to be set, "
+            "since the application had not acknowledged them: they can never be redelivered",
+            *(delivery.frame, frame),
         )
     elif late:
         yield breach(
             "acked-message-open",
-            f"{sent} that leaves messages {listed(late)} of batch {bits.entry} unacknowledged; expected their bits to "
+            f"{sent} that leaves messages {listed(late)} of batch {batch.entry} unacknowledged; expected their bits to "
             "be cleared, since the application had acknowledged them more than a group interval before",
             *(next(iter(late.values())).invoke, frame),
         )
-    elif has_set and len(cleared) == bits.size:
+    elif has_set and len(cleared) == batch.size:
         yield breach(
             "ack-set-of-nothing",
-            f"{sent} of batch {bits.entry} with an ack_set that has no bit left; expected an ACK without ack_set",
-            *(bits.frame, frame),
+            f"{sent} of batch {batch.entry} with an ack_set that has no bit left; expected an ACK without ack_set",
+            *(delivery.frame, frame),
         )
     else:
         yield Exercised(frame)
 
 
-def _judge_forgotten(timeline: Timeline, bits: _Bits, end: Frame, call: Call) -> Says:
-    what = f"message {call.message.message_id.batch_index} of batch {bits.entry}"
+def _judge_forgotten(timeline: Timeline, batch: BatchEntry, end: Frame, call: Call) -> Says:
+    what = f"message {call.message.message_id.batch_index} of batch {batch.entry}"
     yield from never_left(timeline, "never-acked", call, call.called_ns, end, what)

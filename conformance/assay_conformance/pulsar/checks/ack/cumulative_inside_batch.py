@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import GROUPS, holds_acks, of_batch
-from assay_conformance.model.event import Frame, Outcome
+from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers
 from assay_conformance.pulsar.timeline import (
     CUMULATIVE,
@@ -39,7 +39,7 @@ class _Reach:
 
 
 class _Course:
-    """Of one consumer. `sizes`, `settled` and `reached` are of whatever delivery, on whatever session."""
+    """Of one consumer. `reached` is of whatever delivery, on whatever session."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
         self._timeline = timeline
@@ -47,13 +47,12 @@ class _Course:
         self._moments = timeline.course(consumer)
         self._sessions: dict[int, _Reach] = {}
         self._reached: dict[str, Entry] = {}
-        self._sizes: dict[Entry, int] = {}
-        self._settled: dict[Entry, set[int]] = {}
+        self._batches = timeline.batch_entries(consumer)
 
     def says(self) -> Says:
         for moment in self._moments:
             if isinstance(moment, Dispatched) and moment.event.to_receiver:
-                self._sizes[moment.entry] = self._of(moment).sizes[moment.entry] = moment.event.messages
+                self._of(moment).sizes[moment.entry] = moment.event.messages
             elif isinstance(moment, SettleCalled) and not moment.is_nack:
                 self._asks(moment)
             elif isinstance(moment, AckWritten) and moment.is_cumulative and moment.event.ids:
@@ -69,7 +68,6 @@ class _Course:
 
     def _asks(self, asked: SettleCalled) -> None:
         call, entry, id = asked.call, asked.entry, asked.call.message.message_id
-        self._settled.setdefault(entry, set()).update(call.members)
         before = self._reach_on(call) if call.cumulative else None
         if asked.session is None:
             return
@@ -87,13 +85,17 @@ class _Course:
             if goes_on and last in state.sizes and last not in state.acked:
                 state.owed.setdefault(entry, call)
 
-    def _is_settled(self, entry: Entry) -> bool:
-        return len(self._settled.get(entry, ())) >= self._sizes.get(entry, 1)
+    def _is_settled(self, entry: Entry, by: Event) -> bool:
+        """Return whether the application had acknowledged a batch to its last message, in whichever delivery."""
+        batch = self._batches.get(entry)
+        return batch is None or len(batch.acked(by)) >= batch.size
 
     def _reach_on(self, call: Call) -> Entry | None:
         """Return how far earlier calls reached: what does not go beyond need not be sent again."""
         reached = self._reached.get(call.entry.topic)
-        whole = not of_batch(call.message.message_id) or self._is_settled(call.entry)
+        whole = not of_batch(call.message.message_id) or self._is_settled(
+            call.entry, call.operation.completion or call.invoke
+        )
         furthest = call.entry if whole else _before(call.entry)
         self._reached[call.entry.topic] = furthest if reached is None else max(reached, furthest)
         return reached
@@ -106,7 +108,7 @@ class _Course:
         if any(entry <= whole for whole in state.whole):
             return
         covered = any(entry <= _before(stopped) for stopped in state.inside)
-        if inside is not None and not covered and not self._is_settled(entry):
+        if inside is not None and not covered and not self._is_settled(entry, ack):
             yield breach(
                 "whole-entry-acked",
                 f"consumer {inside.consumer.handle} was asked to acknowledge up to message "
