@@ -55,6 +55,7 @@ from assay_conformance.pulsar.timeline.producers import (
 )
 from assay_conformance.pulsar.timeline.publishes import Publish, Publishes, takes_for_copy
 from assay_conformance.pulsar.timeline.registering import Registered, whose
+from assay_conformance.pulsar.timeline.request_turns import Turn, topics_of
 from assay_conformance.pulsar.timeline.requests import Registration, Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
 from assay_conformance.pulsar.timeline.sends import (
@@ -72,7 +73,7 @@ from assay_conformance.pulsar.timeline.setbacks import Setback
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
-from assay_conformance.pulsar.timeline.turns import Turn, at_once, is_plain, is_synchronous, topics_of, turns
+from assay_conformance.pulsar.timeline.turns import at_once, is_plain, is_synchronous, turns
 from assay_conformance.pulsar.timeline.waiting import left_waiting, looked_ns, lying
 
 __all__ = [

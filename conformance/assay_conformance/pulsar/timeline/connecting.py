@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from assay_conformance.model.event import Fate, Frame, Identity, Stored
+from assay_conformance.pulsar.timeline.calling import Calling
 from assay_conformance.pulsar.timeline.consumers import Entry
-from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.handshakes import Handshakes
 from assay_conformance.pulsar.timeline.migrations import Migration, migrations
 from assay_conformance.pulsar.timeline.registering import Registered, registered
 
 
-class Connecting(Consuming):
+class Connecting(Calling):
     """The part of a timeline that is about connections before they carry messages."""
 
     @cached_property

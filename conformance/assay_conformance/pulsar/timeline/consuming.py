@@ -2,95 +2,37 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import number_in_force
-from assay_conformance.checks.tracker import Call
-from assay_conformance.history.events import Events, grouped
-from assay_conformance.judging.patterns import Bounds
-from assay_conformance.judging.tolerance import MS
-from assay_conformance.model.case import Topology
 from assay_conformance.model.event import (
-    Closed,
-    Completion,
-    Ended,
     Event,
     Fired,
     Frame,
-    Invoke,
-    Outcome,
-    Overdue,
     Received,
     Stepped,
     Stored,
 )
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, ConsumerSessions, Entry, known_owner
-from assay_conformance.pulsar.timeline.courses import Moment, ReceiveEnded, course
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
-from assay_conformance.pulsar.timeline.handlers import (
-    HandlerCall,
-    called_ns,
-    client_of,
-    done_ns,
-    handler_calls,
-    listens,
-    occupied,
-)
 from assay_conformance.pulsar.timeline.loading import reloads
+from assay_conformance.pulsar.timeline.occurring import Occurring
 from assay_conformance.pulsar.timeline.pauses import Pause, asks_since, pauses
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription, shrinking_topics
 from assay_conformance.pulsar.timeline.table_views import TableView, table_views
 
-_UNREAD: Final = "a broker that limits publishing may have read late what else came over the producer's connection"
 
-
-class Consuming:
-    """The consumers' part of a timeline, and what every part needs."""
+class Consuming(Occurring):
+    """The consumers' part of a timeline."""
 
     def __init__(self, view: View) -> None:
-        self.view = view
-        self._tracker = view.tracker
+        super().__init__(view)
         self._reloads: dict[str, list[Stepped | Fired]] = {}
-        self._courses: dict[int, list[Moment]] = {}
-        self._by_entry: dict[int, CallsAbout] = {}
-
-    @property
-    def topology(self) -> Topology:
-        """What the Case says of topics and of the broker."""
-        return self.view.case.topology
-
-    def operation_timeout_ns(self, handle: int | None = None, *, otherwise_ms: int = 0) -> int:
-        """Return how long the client of a handle lets an operation take, `otherwise_ms` where that is not known."""
-        limit_ms = self.view.client_setting(handle, "operation_timeout_ms")
-        return (limit_ms if isinstance(limit_ms, int) else otherwise_ms) * MS
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Time bounds, with the load of the machine."""
-        unread = _UNREAD if self.view.shares_slow_connection() else ""
-        return Bounds(self._tracker.load, self._tracker.end_ns, unread)
-
-    @cached_property
-    def events(self) -> Events:
-        """The history by types, commands and verbs."""
-        return Events(self._tracker.history)
-
-    @property
-    def ended(self) -> Event:
-        """The end of the Case, or the last event where it has none."""
-        return next(iter(self.events.of(Ended)), self._tracker.history[-1])
-
-    def closed(self, number: int) -> Closed | None:
-        """Return how a connection ended."""
-        return self._tracker.closed.get(number)
 
     @cached_property
     def consumer_sessions(self) -> ConsumerSessions:
@@ -127,42 +69,6 @@ class Consuming:
         """Return whether a session of a consumer on a topic may have been another's, since an event before."""
         sessions = consumer.on_topic.get(topic, ()) if topic in consumer.unsure else ()
         return any(known_owner(one, at) is None for one in sessions if one.request.seq < at.seq)
-
-    def has_sought(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
-        """Return whether the application had asked a consumer to seek behind an entry."""
-        calls = self.events.invokes_of(consumer.handle, "seek")
-        named = (tuple(call.args.get("message_id", ())[:2]) for call in calls if call.seq < before.seq)
-        return (entry.ledger, entry.entry) in named
-
-    @cached_property
-    def starved(self) -> list[Completion]:
-        """Receives that ended well with fewer messages than were asked for, in order; of handlers those that could have
-        been called."""
-        found = []
-        for end in self.events.completions("receive"):
-            call = self.call_of(end.op)
-            short = call is not None and (end.count or 0) < int(call.args.get("count", 1))
-            if short and end.outcome is Outcome.OK and not self.is_occupied(end):
-                found.append(end)
-        return found
-
-    def is_occupied(self, end: Completion) -> bool:
-        """Return whether other handlers of the client may have had its threads while a receive waited.
-
-        Agents report a handler call when a receive asks for it: one that runs unasked is not in the history.
-        """
-        consumer = self.consumer(end.handle)
-        if consumer is None or not listens(consumer):
-            return False
-        alike = [one for one in self.consumers if listens(one) and client_of(one) == client_of(consumer)]
-        if any(one is not consumer and one.invoke.seq < end.seq for one in alike):
-            return True
-        return occupied(self.handler_calls, consumer, called_ns(end), done_ns(end))
-
-    @cached_property
-    def handler_calls(self) -> list[HandlerCall]:
-        """Every call of a message handler, in the order in which the client made them."""
-        return handler_calls(self.events, self.consumers)
 
     @cached_property
     def pauses(self) -> list[Pause]:
@@ -278,87 +184,6 @@ class Consuming:
             self._reloads[name] = reloads(self.view.case, self.events, name)
         return self._reloads[name]
 
-    @cached_property
-    def _calls(self) -> dict[int, list[Call]]:
-        found: dict[int, list[Call]] = {}
-        for calls in self._tracker.calls.values():
-            for call in calls:
-                found.setdefault(call.consumer.handle, []).append(call)
-        return found
-
-    def calls(self, consumer: Consumer) -> list[Call]:
-        """Return every message of every ack and nack that the application asked of a consumer, in order."""
-        return self._calls.get(consumer.handle, [])
-
-    def calls_about(self, consumer: Consumer, entry: Entry) -> list[Call]:
-        """Return the calls that name a message of an entry, and cumulative ones of a later entry."""
-        return self._calls_about(consumer).of(entry)
-
-    def is_ack_asked(self, consumer: Consumer, entry: Entry, before: Event) -> bool:
-        """Return whether the application had asked to acknowledge a message of an entry, or all up to a later one.
-
-        A client may drop the entry if it comes afterwards.
-        """
-        return self._calls_about(consumer).acknowledge(entry, before)
-
-    def _calls_about(self, consumer: Consumer) -> CallsAbout:
-        found = self._by_entry.get(consumer.handle)
-        if found is None:
-            found = self._by_entry[consumer.handle] = CallsAbout(self.calls(consumer))
-        return found
-
-    def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
-        """Return what happened to the messages of a consumer, in order; all of it, or after an event."""
-        found = self._courses.get(consumer.handle)
-        if found is None:
-            found = self._courses[consumer.handle] = course(
-                self._tracker,
-                self.consumer_sessions,
-                consumer,
-                self.calls(consumer),
-                self._receives.get(consumer.handle, ()),
-                self._sent_rounds.get(consumer.handle, ()),
-            )
-        return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
-
-    @cached_property
-    def _receives(self) -> dict[int | None, list[ReceiveEnded]]:
-        short = {end.seq for end in self.starved}
-        ended = (ReceiveEnded(end, end.seq in short) for end in self.events.completions("receive"))
-        return grouped(ended, lambda one: one.event.handle)
-
-    @cached_property
-    def _sent_rounds(self) -> dict[int | None, list[Invoke]]:
-        return grouped(self.events.invokes("reconsume_later"), lambda call: call.handle)
-
     def setting(self, consumer: Consumer, key: str) -> int | None:
         """Return a setting that is in force for a consumer."""
         return number_in_force(self.view, consumer, key)
-
-    @cached_property
-    def nacking(self) -> list[Consumer]:
-        """Consumers on which the application nacked a message."""
-        opened = self.consumers if self.events.invokes("nack") else ()
-        return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
-
-    def closing_before(self, consumer: Consumer, event: Event) -> bool:
-        """Return whether what ends a consumer had come by an event."""
-        return consumer.closing is not None and consumer.closing.seq < event.seq
-
-    def calls_of(self, one: Invoke | Completion) -> Sequence[Call]:
-        """Return the messages of its own consumer that an ack or nack names."""
-        return self._tracker.calls.get(one.op, ())
-
-    def end_of(self, op: int) -> Completion | None:
-        """Return how an operation ended."""
-        operation = self._tracker.operations.get(op)
-        return None if operation is None else operation.completion
-
-    def end_or_overdue(self, op: int) -> Completion | Overdue | None:
-        """Return how an operation ended, or else that it had not ended in its time."""
-        return self.end_of(op) or next((one for one in self.events.of(Overdue) if one.op == op), None)
-
-    def call_of(self, op: int) -> Invoke | None:
-        """Return the call of an operation."""
-        operation = self._tracker.operations.get(op)
-        return None if operation is None else operation.invoke

@@ -8,31 +8,24 @@ the entry that its ORIGIN_MESSAGE_ID names; a copy of a copy names the first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import from_client, in_force, number_in_force, sent_round
 from assay_conformance.checks.parts import own_name, retry_letter_topic
 from assay_conformance.history.events import Events
-from assay_conformance.model.event import FORGED, Event, Frame, Invoke, Member, Received, Stored
-from assay_conformance.model.topic_names import base_topic
+from assay_conformance.model.event import FORGED, Event, Frame, Invoke, Member, Received
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
+from assay_conformance.pulsar.timeline.originals import Originals, times_of
 from assay_conformance.pulsar.timeline.producers import Unit
 from assay_conformance.pulsar.timeline.requests import Request
 
-RECONSUME_TIMES: Final = "RECONSUMETIMES"
 DELAY_TIME: Final = "DELAY_TIME"
-REAL_TOPIC: Final = "REAL_TOPIC"
-ORIGINS: Final = ("ORIGIN_MESSAGE_ID", "ORIGIN_MESSAGE_IDY_TIME")
-"""The second is the Java client's own spelling of it, which the Go client took over."""
-
 TRANSIENT: Final = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
 """Errors of a SEND that a producer answers by sending it again: its letter is still under way."""
 
@@ -121,16 +114,18 @@ class Round(NamedTuple):
     times: int
 
 
-class Letters:
+class Letters(Originals):
     """All letters of an attempt, in order, and which message an entry is a copy of."""
 
     def __init__(self, view: View, events: Events, answers: Iterable[Answer], requests: Iterable[Request]) -> None:
         """Collect the letters. `answers`: to SENDs; `requests`: lookups and PRODUCERs."""
-        self._view, self._tracker, self._events = view, view.tracker, events
+        super().__init__(view.tracker)
+        self._view, self._events = view, events
         self._addresses: dict[str, list[Address]] = {}
         for consumer in self._tracker.opened_consumers.values():
             for full, address in self._addresses_of(consumer):
                 self._addresses.setdefault(full, []).append(address)
+                self._letter_topics[address.topic] = None
         self._answers = list(answers) if self._addresses else []
         found = ((self.address(one.frame), one) for one in (requests if self._addresses else ()))
         self.requests = [LetterRequest(address, one) for address, one in found if address is not None]
@@ -232,65 +227,6 @@ class Letters:
         failures += [refusal for refusals in self.refusals.values() for refusal, _ in refusals]
         return any(failure is not None and failure.seq < event.seq for failure in failures)
 
-    # --- originals ---
-
-    def stored(self, entry: Entry) -> Stored | None:
-        """Return an entry whose metadata can be read."""
-        stored = self._tracker.stored_at.get(entry)
-        return stored if stored is not None and stored.described is not None else None
-
-    def message_of(self, entry: Entry) -> Stored | None:
-        """Return the stored entry with the content of a message: of a chunked one, its last chunk."""
-        stored = self.stored(entry)
-        if stored is None or stored.members or stored.meta.chunk_id is None:
-            return stored
-        return self._last_chunks.get(stored.meta.uuid, stored)
-
-    @cached_property
-    def _last_chunks(self) -> dict[str | None, Stored]:
-        found: dict[str | None, Stored] = {}
-        for stored in self._tracker.stored_at.values():
-            if stored.members and stored.described is not None:
-                found.setdefault(stored.described.uuid, stored)
-        return found
-
-    def origin_of(self, entry: Entry) -> Entry:
-        """Return the first message that an entry is a copy of; itself where it is none."""
-        says = self._says(entry)
-        if not says:
-            return entry
-        topics = dict.fromkeys(one.topic for known in self._addresses.values() for one in known)
-        named = (self._named(topic, says) for topic in topics)
-        return next((origin for origin in named if origin is not None), entry)
-
-    def _says(self, entry: Entry) -> dict[str, str]:
-        """Return the properties that make a stored message a letter. A batch of several is no copy of one message."""
-        stored = self.stored(entry)
-        if stored is None or stored.meta.batch is None:
-            return {} if stored is None else stored.meta.letter
-        return stored.members[0].letter if len(stored.members) == 1 else {}
-
-    def _named(self, topic: str, says: dict[str, str]) -> Entry | None:
-        """Return the entry that a letter's properties name, on a partition of the real topic.
-
-        Clients write ids each in their own way; all of them name ledger and entry, in this order.
-        """
-        real = self._tracker.local_topic(says.get(REAL_TOPIC, ""))
-        topic = real if base_topic(real) == topic else topic
-        text = next((says[name] for name in ORIGINS if name in says), "")
-        numbers = [int(number) for number in re.findall(r"\d+", text)]
-        named = (Entry(topic, ledger, entry) for ledger, entry in pairwise(numbers))
-        found = next((entry for entry in named if entry in self._tracker.stored_at), None)
-        return None if found is None else self._whole_of(found)
-
-    def _whole_of(self, entry: Entry) -> Entry:
-        """Return the place of the whole message of an entry: of a chunked one, that of its last chunk.
-
-        Java clients name the first before the last.
-        """
-        message = self.message_of(entry)
-        return entry if message is None else Entry(entry.topic, message.id.ledger, message.id.entry)
-
     @cached_property
     def rounds(self) -> list[Round]:
         """What the application asked to send round, message by message, in order."""
@@ -306,9 +242,3 @@ def _whole(unit: Unit) -> str | int:
     """Return what the chunks of a letter have in common; of a letter sent whole, something that no other has."""
     meta = unit.first.meta
     return id(unit) if meta is None or meta.uuid is None else meta.uuid
-
-
-def times_of(says: dict[str, str]) -> int:
-    """Return how often a message went by way of the retry letter topic."""
-    text = says.get(RECONSUME_TIMES, "")
-    return int(text) if text.isdecimal() else 0

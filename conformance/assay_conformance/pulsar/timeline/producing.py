@@ -11,7 +11,7 @@ from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Completion, Event, Frame, Note, Outcome
 from assay_conformance.model.payload import is_identified
 from assay_conformance.pulsar.timeline.callbacks import Callback, CalledIn, callbacks, calls_in
-from assay_conformance.pulsar.timeline.consuming import Consuming
+from assay_conformance.pulsar.timeline.calling import Calling
 from assay_conformance.pulsar.timeline.obstacles import Obstacles
 from assay_conformance.pulsar.timeline.pending import Pending
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
@@ -24,7 +24,7 @@ from assay_conformance.pulsar.timeline.served import ServedProducer, served_prod
 UNSURE: Final = "two producers may have written the same PRODUCER: it is unknown whose it was"
 
 
-class Producing(Consuming):
+class Producing(Calling):
     """The producers' part of a timeline that only some chapters ask for."""
 
     @cached_property

@@ -9,9 +9,9 @@ from assay_conformance.model.event import Event, Fate, Fired, Frame, Overdue
 from assay_conformance.model.facts import Lack
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
+from assay_conformance.pulsar.timeline.request_turns import is_behind_close, topics_of
 from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
-from assay_conformance.pulsar.timeline.turns import is_behind_close, topics_of
 
 _OPENS: Final = ("open_producer", "open_consumer")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from assay_conformance.model.event import Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Breach, Exercised, Says, Timeline, breach, ms
-from assay_conformance.pulsar.timeline.letters import REAL_TOPIC, Letter
+from assay_conformance.pulsar.timeline.letters import Letter
+from assay_conformance.pulsar.timeline.originals import REAL_TOPIC
 
 
 def judge_whole_copy(timeline: Timeline, letter: Letter) -> Says:

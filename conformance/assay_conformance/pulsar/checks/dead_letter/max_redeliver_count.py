@@ -17,7 +17,8 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.letters import Kind, Letter, times_of
+from assay_conformance.pulsar.timeline.letters import Kind, Letter
+from assay_conformance.pulsar.timeline.originals import times_of
 
 
 class _Tries(NamedTuple):

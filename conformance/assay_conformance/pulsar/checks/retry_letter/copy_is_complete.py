@@ -6,7 +6,8 @@ from typing import NamedTuple
 from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.checks.dead_letter._whole_copy import judge_whole_copy, lacks
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Entry, Says, Timeline, breach, check, each, ms
-from assay_conformance.pulsar.timeline.letters import DELAY_TIME, Kind, Letter, Round, times_of
+from assay_conformance.pulsar.timeline.letters import DELAY_TIME, Kind, Letter, Round
+from assay_conformance.pulsar.timeline.originals import times_of
 
 
 class _Asked(NamedTuple):
