@@ -104,6 +104,10 @@ class Line:
         """Return whether the event that ends the line had come before event `seq`."""
         return self.closing is not None and self.closing.seq < seq
 
+    def last_session(self, seq: int) -> ProducerSession | None:
+        """Return the last session that had been asked for before event `seq`."""
+        return next((one for one in reversed(self.sessions) if one.request.seq < seq), None)
+
     def sent_before(self, seq: int) -> Iterator[Unit]:
         """Yield the units that had left for the first time before event `seq`."""
         return takewhile(lambda unit: unit.first.seq < seq, self.units)

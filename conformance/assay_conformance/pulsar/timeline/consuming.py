@@ -122,6 +122,14 @@ class Consuming(Occurring):
         """The permits of every session as clients keep them, whatever its queue."""
         return [client_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
 
+    def client_account(self, session: ConsumerSession) -> PermitAccount:
+        """Return the account of a session, as its client keeps it."""
+        return self._client_accounts[id(session)]
+
+    @cached_property
+    def _client_accounts(self) -> dict[int, PermitAccount]:
+        return {id(account.session): account for account in self.client_accounts}
+
     @cached_property
     def broker_accounts(self) -> list[PermitAccount]:
         """The permits of every session as brokers keep them."""

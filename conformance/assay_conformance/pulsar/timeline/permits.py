@@ -93,6 +93,11 @@ class Balance(NamedTuple):
         """Permits that are open."""
         return self.granted - self.charged
 
+    @property
+    def messages(self) -> int:
+        """All that came, those that ack_sets took out among them."""
+        return self.charged + self.filtered
+
     def after(self, frame: Frame) -> Balance:
         """Return the balance behind a FLOW or a MESSAGE."""
         if frame.command == "FLOW":

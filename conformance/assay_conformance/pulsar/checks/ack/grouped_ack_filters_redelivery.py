@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from assay_conformance.checks.consumption import acked_entries, from_client, holds_acks, of_batch
+from assay_conformance.checks.consumption import acked_entries, holds_acks, of_batch
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.pulsar.timeline import (
     Call,
@@ -156,19 +156,17 @@ class _Course:
 
         That shows when none is left: everything granted was used, and nothing more is asked for.
         """
-        sessions = self._timeline.consumer_sessions
-        earlier = [one.seq for one in sessions.ends(session) if one.seq < end.seq]
-        since = max([session.request.seq, *earlier])
-        frames = [one for one in sessions.frames(session, "FLOW", "MESSAGE") if since < one.seq < end.seq]
-        granted = sum(one.permits or 0 for one in frames if one.command == "FLOW" and from_client(one))
-        came = [one for one in frames if one.command == "MESSAGE" and one.to_receiver]
-        dispatched = sum(one.messages for one in came)
+        account, ends = self._timeline.client_account(session), self._timeline.consumer_sessions.ends(session)
+        since = max([session.request, *(one for one in ends if one.seq < end.seq)], key=lambda one: one.seq)
+        before, then = account.at(since), account.at(end)
+        granted, dispatched = then.granted - before.granted, then.messages - before.messages
         for message in self._timeline.received(self._consumer):
-            entry = self._timeline.entry_of(message) if since < message.seq < end.seq else None
+            entry = self._timeline.entry_of(message) if since.seq < message.seq < end.seq else None
             used += entry is not None and entry.topic == session.topic
-        if came and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
+        last = then.last_message
+        if last is not None and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
             permits = f"{granted} permits; {dispatched} messages used them up"
-            yield from each([came[-1]], _judge_starved, self._timeline, session, permits, again, end)
+            yield from each([last], _judge_starved, self._timeline, session, permits, again, end)
 
 
 def _judge_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:

@@ -169,7 +169,7 @@ def _judge_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Ove
 
 def _is_idle(timeline: Timeline, producer: Producer, at: Event) -> bool:
     """Return whether it is admitted, on a connection that lives, and has an answer to everything it sent."""
-    session = next((one for one in reversed(producer.sessions) if one.request.seq < at.seq), None)
+    session = producer.last_session(at.seq)
     if session is None or session.admitted is None or session.admitted.seq > at.seq or producer.closing_before(at.seq):
         return False
     closed = timeline.closed(session.conn)

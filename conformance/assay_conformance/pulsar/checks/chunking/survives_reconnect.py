@@ -88,9 +88,7 @@ class _Fate:
             entry, consumer = timeline.entry_of(got), timeline.consumer(got.handle)
             message = (self.message_of.get(entry) if entry is not None else None) or _message_of(got.identity)
             if message is not None:
-                sessions = consumer.sessions if consumer is not None and entry is not None else []
-                there = (one for one in reversed(sessions) if entry is not None and one.topic == entry.topic)
-                latest = next((one for one in there if one.request.seq < got.seq), None)
+                latest = None if consumer is None or entry is None else consumer.last_on(entry.topic, got)
                 self.received.setdefault(message, []).append((got, latest))
 
     def _store(self, timeline: Timeline) -> None:

@@ -40,8 +40,8 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
 
 def _was_away(timeline: Timeline, producer: Producer, call: Parting) -> bool:
     """Return whether it had no session on a connection when the client was asked to close it."""
-    before = [session for session in producer.sessions if session.request.seq < call.seq]
-    return bool(before) and _is_away(timeline, before[-1], call.seq)
+    last = producer.last_session(call.seq)
+    return last is not None and _is_away(timeline, last, call.seq)
 
 
 @check("resend.closed-stays-closed", of=_closes)
@@ -65,10 +65,10 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
             *(closed, back),
         )
         return
-    before = [session for session in producer.sessions if session.request.seq < call.seq]
-    if not before or not _is_away(timeline, before[-1], call.seq) or _came_back(close):
+    last = producer.last_session(call.seq)
+    if last is None or not _is_away(timeline, last, call.seq) or _came_back(close):
         return
-    last, ready = before[-1], None if timeline.was_closed(before[-1]) else before[-1].ready
+    ready = None if timeline.was_closed(last) else last.ready
     until_ns = bounds.until(timeline.closed(last.conn))
     if ready is not None and bounds.is_overdue("answer", max(closed.t_ns, ready.t_ns), until_ns, what="a close"):
         yield breach(

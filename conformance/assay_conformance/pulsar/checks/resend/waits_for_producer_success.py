@@ -66,8 +66,8 @@ def _waits_meanwhile(timeline: Timeline, failed: Completion) -> Says:
     producer, call = timeline.admitted_before(failed), timeline.call(failed)
     if producer is None or producer.closing_before(failed.seq):
         return
-    last = next(session for session in reversed(producer.sessions) if session.request.seq < failed.seq)
-    lost = timeline.closed(last.conn)
+    last = producer.last_session(failed.seq)
+    lost = None if last is None else timeline.closed(last.conn)
     if lost is None or lost.seq > call.seq:
         return
     if timeline.can(RESENDS) or timeline.bounds.is_surely_overdue("answer", lost.t_ns, call.t_ns):
