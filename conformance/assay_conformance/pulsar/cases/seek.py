@@ -169,6 +169,29 @@ def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
     )
 
 
+def full_queues_of_partitions() -> Case:
+    """Seek a time when the receiver queues are full; messages come when that has ended."""
+    plan = Schedule()
+    for partition in range(PARTITIONS):
+        entries = [timed(number) for number in range(20)]
+        plan.broker("store_entries", topic=f"t-partition-{partition}", entries=entries)
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, PARTITIONS * 8, deadline_ms=RETURNED_MS)
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 19 * STEP_MS))
+    for partition in range(PARTITIONS):
+        plan.broker("store_entries", topic=f"t-partition-{partition}", entries=[timed(20)])
+    plan.wait_ops(plan.receive(consumer, 2 * PARTITIONS, STARVED_MS))
+    return plan.case(
+        "seek/full-queues-of-partitions",
+        "A consumer of three partitions with full receiver queues seeks forward, and messages are stored behind that",
+        ("delivery.reaches-waiting-receive",),
+        capabilities=("partitioned_topics",),
+        consumer={**EARLIEST, "receiver_queue_size": 8},
+        topology=Topology(topics=(Topic(name="t", partitions=PARTITIONS),)),
+    )
+
+
 def response_before_resubscribe() -> Case:
     return _between(
         "response-before-resubscribe",
@@ -376,6 +399,18 @@ def empty_topic() -> Case:
     )
 
 
+def empty_topic_inclusive() -> Case:
+    """Begin at the latest message, inclusive, of a topic that has none."""
+    plan = Schedule()
+    reader = plan.consumer(plan.client(), durable=False, initial_position="latest", start_inclusive=True)
+    _asks_for_more(plan, reader)
+    return plan.case(
+        "seek/empty-topic-inclusive",
+        "A reader that begins with the latest message, of a topic without messages, asks for more",
+        ("seek.has-message-available-before-read",),
+    )
+
+
 def has_message_available_in_batch() -> Case:
     plan = Schedule(stored=[batch(range(5))])
     reader = _reader(plan)
@@ -405,6 +440,7 @@ CASES = (
     to_timestamp(),
     forward(),
     forward_on_partitions(),
+    full_queues_of_partitions(),
     response_before_resubscribe(),
     response_after_resubscribe(),
     cut_after_response(),
@@ -417,5 +453,6 @@ CASES = (
     grows_behind_time(),
     has_message_available_from_latest(),
     empty_topic(),
+    empty_topic_inclusive(),
     has_message_available_in_batch(),
 )

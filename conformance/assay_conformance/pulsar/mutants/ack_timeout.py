@@ -64,6 +64,19 @@ class TimesOutPrefetched(Consumer):
         super()._enqueue(inbound)
 
 
+class TimesOutBeforeHandler(Consumer):
+    """The time-out of messages of several topics runs while they wait for their handler."""
+
+    breaks = "ack-timeout.not-for-prefetched"
+    stands_for = "apache/pulsar#17503: a message is tracked when its handler is queued, and not when it is called"
+
+    def _enqueue(self, inbound: Inbound) -> None:
+        queue = self._queue
+        if isinstance(queue, Subscription) and len(queue.consumers) > 1 and queue._listening is not None:
+            self._redelivery.hand_over(Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count))
+        super()._enqueue(inbound)
+
+
 class AckKeepsAckTimeout(Redelivery[Any]):
     """An acknowledgment does not stop the time-out."""
 

@@ -166,3 +166,14 @@ class LatestHasNoMore(ReadingPlace):
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
         is_at_end = self._last is None and self._begins is InitialPosition.LATEST
         return not is_at_end and super().has_more(answer)
+
+
+class SaysMoreOfEmptyTopicToInclusive(ReadingPlace):
+    """A reader that begins with the latest message says that an empty topic holds one."""
+
+    breaks = "seek.has-message-available-before-read"
+    stands_for = "apache/pulsar#8735: the id of no message, taken for that of the message to begin with"
+
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
+        begins_with_latest = self._begins is InitialPosition.LATEST and self._inclusive and self._last is None
+        return (begins_with_latest and position_of(answer.last_message_id) < (0, 0)) or super().has_more(answer)

@@ -135,3 +135,34 @@ def test_reader_may_drop_what_comes_behind_a_later_message() -> None:
     story.after(2_000)
     story.complete(call, count=1)
     assert trial(reaches_waiting_receive, story.done()).findings == []
+
+
+class _Sought(Script):
+    """The application seeks, a message comes when that has ended, and a receive waits for it."""
+
+    def judged(self, **place: object) -> tuple[list[str], int]:
+        self.consumer()
+        self.complete(self.invoke("seek", CONSUMER, args=place))
+        self.message(0)
+        call = self.invoke("receive", CONSUMER, args={"count": 1})
+        self.after(2_000)
+        self.complete(call, count=0)
+        check = trial(reaches_waiting_receive, self.done())
+        return [finding.code for finding in check.findings], check.exercised
+
+
+def test_message_that_is_kept_back_behind_a_seek_by_time_is_found() -> None:
+    assert _Sought().judged(publish_time_ms=0) == (["kept-back"], 0)
+
+
+def test_message_that_comes_behind_a_seek_by_id_may_be_passed_over() -> None:
+    assert _Sought().judged(message_id=[1, 0, -1, -1, 0]) == ([], 0)
+
+
+def test_message_that_came_before_a_seek_by_time_had_ended_may_be_dropped() -> None:
+    story = _Waiting()
+    seek = story.invoke("seek", CONSUMER, args={"publish_time_ms": 0})
+    story.message(0)
+    story.complete(seek)
+    story.after(2_000)
+    assert story.judged(0) == ([], 0)

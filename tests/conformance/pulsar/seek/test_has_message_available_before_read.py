@@ -104,3 +104,14 @@ def test_reader_that_comes_back_at_the_end_begins_behind_what_came_in_between() 
     story.connected(1)
     story.subscribed(1, durable=False)
     assert story.says(False).judged(has_message_available_before_read) == ([], 0)
+
+
+@pytest.mark.parametrize("begins", ["earliest", "latest"])
+def test_topic_without_messages_has_none_for_a_reader_that_takes_what_it_names(begins: str) -> None:
+    def asked() -> Reading:
+        story = Inclusive(0)
+        story.facts = client(initial_position=begins, start_inclusive=True)
+        return story
+
+    assert asked().says(True).judged(has_message_available_before_read)[0] == ["says-more"]
+    assert asked().says(False).judged(has_message_available_before_read) == ([], 1)

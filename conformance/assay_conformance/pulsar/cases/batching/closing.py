@@ -51,6 +51,22 @@ def closes_by_delay() -> Case:
     )
 
 
+def larger_than_limit_alone() -> Case:
+    """Send a message of more bytes than a batch is to have, and no other for several delays."""
+    plan, producer = Schedule.with_producer()
+    plan.send(producer, size=2_000)
+    plan.wait_ms(600)
+    plan.send(producer, size=2_000)
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/larger-than-limit-alone",
+        "A message of 2,000 bytes is sent alone, where a batch closes with 1,000 bytes or after 100 ms",
+        REQUIREMENT,
+        producer={**FAR, "batching_max_bytes": 1_000, "batching_max_publish_delay_ms": 100},
+    )
+
+
 LONG: Config = {**FAR, "batching_max_publish_delay_ms": 5_000}
 """A batch that nothing closes in the time of a Case but what the Case is about."""
 
@@ -174,6 +190,7 @@ def sequence_ids_of_batches() -> Case:
 CASES = (
     closes_by_count(),
     closes_by_bytes(),
+    larger_than_limit_alone(),
     closes_by_delay(),
     flush_closes_batch(),
     sync_send_closes_batch(),

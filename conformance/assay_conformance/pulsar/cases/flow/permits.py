@@ -224,6 +224,25 @@ def room_after_time_outs() -> Case:
     )
 
 
+def room_after_timed_out_batch() -> Case:
+    """Let a batch of three time out: each of its messages leaves its place."""
+    plan, producer = Schedule.with_producer()
+    with plan.held():
+        plan.wait_ops(plan.send(producer, 3))
+        plan.wait_ms(150)
+        plan.send(producer, 4)
+        plan.wait_sends(2, deadline_ms=STARVED_MS)
+        plan.wait_ms(REFUSED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/room-after-timed-out-batch",
+        "A batch of three times out; there is room for three messages, and not for a fourth",
+        ("flow.full-queue-blocks-or-fails",),
+        capabilities=("send_timeout", "batching"),
+        producer={**ROOM_FOR_THREE, "batching_max_messages": 3, "send_timeout_ms": 500},
+    )
+
+
 def memory_of_two_producers() -> Case:
     plan, client = Schedule.with_client()
     one, other = plan.producer(client), plan.producer(client)

@@ -75,6 +75,29 @@ def acked_in_handler(pace: Pace) -> Case:
     )
 
 
+def waiting_for_handler(pace: Pace) -> Case:
+    """Let messages wait for the handler for longer than the time-out, which begins when they are handed over."""
+    plan = Schedule()
+    for number, topic in enumerate(("t", "u")):
+        plan.broker("store_entries", topic=topic, entries=plains([2 * number, 2 * number + 1]))
+    consumer = plan.consumer(plan.client(), ("t", "u"), listener=True)
+    plan.receive(consumer, 4, 2 * STARVED_MS + pace.over_ms, does=HandlerAct.WAIT)
+    for delivery in range(1, 5):
+        plan.wait_received(consumer, delivery)
+        plan.wait_ops(plan.ack(consumer, messages=(delivery,), inside=delivery))
+        if delivery == 1:
+            plan.wait_ms(pace.over_ms)
+        plan.wait_ops(plan.let_return(consumer, delivery))
+    return plan.case(
+        f"listener/waiting-for-handler{pace.suffix}",
+        "A handler takes longer than the time-out with the first of four messages of two topics, and acknowledges all",
+        ("ack-timeout.not-for-prefetched",),
+        consumer=pace.consumer,
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        **{**pace.fields, "capabilities": (*LISTENS, "ack_timeout", *pace.fields.get("capabilities", ()))},
+    )
+
+
 def topic_found_later(words: str, again_ms: int, **fields: Any) -> Case:
     plan = Schedule()
     # The topics of a Case exist from its beginning.
@@ -222,6 +245,8 @@ CASES = (
     acks_before_last_topic_is_open(),
     acked_in_handler(SHORT),
     acked_in_handler(LEAST),
+    waiting_for_handler(SHORT),
+    waiting_for_handler(LEAST),
     topic_found_later("topic-found-later", LOOK_AGAIN_MS),
     topic_found_later(
         "topic-found-within-a-minute",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
-from assay_conformance.model.case import Case, Config, Limits, Tier
+from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import Direction
 
 DELAY_MS = 300
@@ -75,6 +77,49 @@ def first_of_three_exclusive() -> Case:
         ("nack.redelivery-requested-in-time",),
         consumer=EXCLUSIVE,
         limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def on_each(words: str, title: str, topology: Topology, *stored_on: str, **fields: Any) -> Case:
+    """Nack all messages of each topic or partition."""
+    plan = Schedule()
+    for number, topic in enumerate(stored_on):
+        plan.broker("store_entries", topic=topic, entries=plains([2 * number, 2 * number + 1]))
+    consumer = plan.consumer(plan.client(), tuple(topic.name for topic in topology.topics))
+    plan.wait_ops(plan.receive(consumer, 2 * len(stored_on), timeout_ms=2_000))
+    plan.nack(consumer)
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 2 * len(stored_on), timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        f"nack/{words}",
+        title,
+        ("nack.redelivery-requested-in-time",),
+        consumer=SHARED,
+        topology=topology,
+        limits=Limits(least_wall_ms=DELAY_MS),
+        **fields,
+    )
+
+
+def on_each_partition() -> Case:
+    return on_each(
+        "on-each-partition",
+        "Messages of two partitions are nacked by the consumer of both",
+        Topology(topics=(Topic(name="t", partitions=2),)),
+        "t-partition-0",
+        "t-partition-1",
+        capabilities=("partitioned_topics",),
+    )
+
+
+def on_each_topic() -> Case:
+    return on_each(
+        "on-each-topic",
+        "Messages of two topics are nacked by the consumer of both",
+        Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        "t",
+        "u",
     )
 
 

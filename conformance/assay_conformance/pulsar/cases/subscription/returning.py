@@ -96,6 +96,27 @@ def one_of_two_closed() -> Case:
     )
 
 
+def one_of_several_topics_refused() -> Case:
+    """Close the part of a consumer that is of one topic, and refuse its return once."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client(), ("t", "u"))
+    plan.broker("unload", topic="t")
+    plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 3)
+    for number, topic in enumerate(("t", "u")):
+        plan.broker("store_entries", topic=topic, entries=plains([2 * number, 2 * number + 1]))
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    return plan.case(
+        "subscription/one-of-several-topics-refused",
+        "The broker closes a consumer of two topics on one of them, and refuses it once when it comes back",
+        ("subscription.keeps-reconnecting",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=up("SUBSCRIBE", k=3), action=AnswerError("ServiceNotReady")),),
+        limits=PATIENT,
+    )
+
+
 def idle_through_a_restart() -> Case:
     plan, consumer = Schedule.with_consumer()
     plan.broker("restart")
@@ -150,6 +171,7 @@ CASES = (
     ),
     cut_while_returning(),
     one_of_two_closed(),
+    one_of_several_topics_refused(),
     idle_through_a_restart(),
     refused_for_good(),
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from assay_conformance.checks.tracker import ConsumerSession
@@ -33,8 +34,9 @@ class _Waited(NamedTuple):
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """Yield receives that got something, and the first of each consumer that got too little beside a message."""
     arrived: dict[int, deque[Delivery]] = {}
-    calls = (timeline.events.invokes(verb) for verb in ("seek", "nack", "reconsume_later"))
+    calls = (timeline.events.invokes(verb) for verb in ("nack", "reconsume_later"))
     moved = {call.handle for made in calls for call in made}
+    sought = _sought(timeline)
     reached: dict[ConsumerSession, Position] = {}
     for delivery in timeline.deliveries if timeline.starved else ():
         if is_reader(delivery.session) and delivery.came:
@@ -45,7 +47,9 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
                 continue
         consumer = delivery.session.consumer
         named = base_topic(delivery.session.topic) not in timeline.non_persistent
-        if consumer is not None and named and consumer.handle not in moved and _is_unsettled(delivery):
+        if consumer is None or consumer.handle in moved or delivery.frame.seq < sought.get(consumer.handle, 0):
+            continue
+        if named and _is_unsettled(delivery):
             arrived.setdefault(consumer.handle, deque()).append(delivery)
     short = {end.seq for end in timeline.starved}
     for end in timeline.events.completions("receive"):
@@ -57,6 +61,20 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
             del arrived[consumer.handle]
         if waiting is not None or end.count:
             yield _Waited(consumer, end, waiting)
+
+
+def _sought(timeline: Timeline) -> dict[int | None, float]:
+    """Return from when on what comes is owed to consumers that seek: their seeks have ended, all of them by time.
+
+    What comes before that a client may take for the old place's; of an id it passes over what is not behind it.
+    """
+    sought: dict[int | None, float] = {}
+    for call in timeline.events.invokes("seek"):
+        end = timeline.end_of(call.op)
+        has_sought = end is not None and end.outcome is Outcome.OK and call.args.get("publish_time_ms") is not None
+        since = end.seq if end is not None and has_sought else inf
+        sought[call.handle] = max(since, sought.get(call.handle, 0))
+    return sought
 
 
 def _oldest(timeline: Timeline, arrived: deque[Delivery] | None, end: Completion) -> Delivery | None:
@@ -91,9 +109,9 @@ def _is_unsettled(delivery: Delivery) -> bool:
 def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
     """delivery.reaches-waiting-receive: while a receive waits, no message that has arrived is kept back from it.
 
-    Judged of what comes for the first time, of consumers that do nothing but receive and acknowledge, and are not
-    paused. What the client settles by itself is another clause's; messages of non-persistent topics have no ids to tell
-    them apart.
+    Judged of what comes for the first time, of consumers that do nothing but receive, acknowledge and seek times, and
+    are not paused. What the client settles by itself is another clause's; messages of non-persistent topics have no ids
+    to tell them apart.
     """
     consumer, end, delivery = waited
     if delivery is None:

@@ -100,9 +100,11 @@ def judged(timeline: Timeline, answer: Answer) -> Says:
     if grew and any(entry.late or asked < entry.seq < end.seq for entry in entries):
         return
     unclear = any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored)
-    inclusive = _may_be_inclusive(at) and in_force(timeline.view, consumer, "start_inclusive")
-    unclear = unclear or _is_in_unknown_place(at, stored)
-    if unclear or inclusive or lost_position(consumer, at, end) or _may_be_called(timeline, consumer, at, stored):
+    inclusive = _may_be_inclusive(at) and bool(in_force(timeline.view, consumer, "start_inclusive"))
+    unclear = unclear or inclusive or _is_in_unknown_place(at, stored)
+    unclear = unclear or lost_position(consumer, at, end) or _may_be_called(timeline, consumer, at, stored)
+    # In an empty topic every place is the same.
+    if stored and unclear:
         return
     available = bool(end.values.get("available"))
     came = any(entry.seq > placed for entry in stored) if isinstance(at, Invoke) else False

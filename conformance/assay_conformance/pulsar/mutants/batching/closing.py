@@ -23,6 +23,19 @@ class BatchOverfills(Batching):
         return super()._max_messages() + 1
 
 
+class OversizeMessageWaitsForNext(Batching):
+    """A message of more bytes than a batch is to have leaves when another one comes, or a flush."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "apache/pulsar#19191: the way of a message that does not fit starts no timer"
+
+    def _is_complete(self, batch: OpenBatch) -> bool:
+        alone = len(batch.sent) == 1 and len(batch.sent[0].message.payload) > self._max_bytes()
+        if alone and batch.timer is not None:
+            batch.timer.cancel()
+        return super()._is_complete(batch) and not alone
+
+
 class BatchIgnoresBytes(Batching):
     """A batch does not close by size."""
 

@@ -207,3 +207,36 @@ class LatestReaderDiscards(ReadingPlace):
     def passes(self, position: Position, index: int | None) -> bool:
         began = self._last is not None or self._begins is not InitialPosition.LATEST
         return began and super().passes(position, index)
+
+
+class FullQueueStaysClosedBehindSeek(Subscription):
+    """A consumer of several topics takes nothing in while its queue is full, and a seek that empties it does not open
+    it again."""
+
+    breaks = "delivery.reaches-waiting-receive"
+    stands_for = "pulsar-client-dotnet#336: a poller of the consumers of each topic, which only a receive resumes"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._is_stopped = False
+        self._outside: list[Inbound] = []
+
+    def arrived(self, inbound: Inbound) -> None:
+        if self._is_stopped:
+            self._outside.append(inbound)
+            return
+        super().arrived(inbound)
+        self._is_stopped = len(self.consumers) > 1 and len(self._queue) >= self._settings.receiver_queue_size > 0
+
+    def _next(self) -> Inbound:
+        inbound = super()._next()
+        if self._is_stopped and len(self._queue) <= self._settings.receiver_queue_size // 2:
+            self._is_stopped = False
+            self._queue.extend(self._outside)
+            self._outside.clear()
+        return inbound
+
+    def withdraw(self, consumer: Consumer) -> int:
+        before = len(self._outside)
+        self._outside = [one for one in self._outside if one.consumer is not consumer]
+        return super().withdraw(consumer) + before - len(self._outside)

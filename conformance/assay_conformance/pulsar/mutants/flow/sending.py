@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from assay_conformance.client.ops import Sent
+from collections.abc import Iterable
+
+from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
@@ -115,3 +117,15 @@ class ClosedKeepsMemory(Pending):
     def _free_memory(self, sent: Sent, result: Result) -> None:
         if not (isinstance(result, Failed) and result.error is ErrorClass.CLOSED):
             super()._free_memory(sent, result)
+
+
+class TimedOutBatchFreesOnePlace(Pending):
+    """A batch that fails gives back the place of one of its messages."""
+
+    breaks = "flow.full-queue-blocks-or-fails"
+    stands_for = "apache/pulsar#4657: a place for each message, returned once for a batch that times out"
+
+    def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
+        failed = list(ops)
+        super().fail(failed, error, text)
+        self._places += sum(len(op.sent) - 1 for op in failed if op.batch)

@@ -258,3 +258,14 @@ class EmptyRequestAsksForAll(Redelivery[Any]):
         super()._ask(due, nacked=nacked)
         if is_over and self._outlet.ready and self._settings.individual_redelivery:
             self._request([])
+
+
+class NacksOfSeveralTopicsLost(Consumer):
+    """A consumer of several topics or partitions asks for nothing that was nacked."""
+
+    breaks = "nack.redelivery-requested-in-time"
+    stands_for = "apache/pulsar#15312: the timer of nacks raises on the ids of a consumer of several topics"
+
+    def nack(self, handed: Handed) -> None:
+        if len(getattr(self._queue, "consumers", ())) < 2:
+            super().nack(handed)

@@ -280,3 +280,18 @@ class MissedTopicsNotAskedFor(TopicPattern):
     def _found(self, names: Sequence[str]) -> None:
         if self._reads_updates:
             super()._found(names)
+
+
+class RefusedTopicLeftOut(Consumer):
+    """A consumer of several topics goes on without the one whose broker refuses it when it comes back."""
+
+    breaks = "subscription.keeps-reconnecting"
+    stands_for = "pulsar-rs#384: a topic whose consumer has failed is taken out of the consumer of several"
+
+    def _again(self, refusal: Refusal) -> None:
+        several = len(getattr(self._queue, "consumers", ())) > 1
+        if several and not self._opening and refusal.cause is Cause.SERVER:
+            self._forget()
+            self._stop()
+        else:
+            super()._again(refusal)
