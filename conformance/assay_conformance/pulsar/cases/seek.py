@@ -185,7 +185,7 @@ def full_queues_of_partitions() -> Case:
     return plan.case(
         "seek/full-queues-of-partitions",
         "A consumer of three partitions with full receiver queues seeks forward, and messages are stored behind that",
-        ("delivery.reaches-waiting-receive",),
+        ("delivery.reaches-waiting-receive", "seek.discards-prefetched"),
         capabilities=("partitioned_topics",),
         consumer={**EARLIEST, "receiver_queue_size": 8},
         topology=Topology(topics=(Topic(name="t", partitions=PARTITIONS),)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tests.conformance.pulsar._consuming import Consuming
 from tests.conformance.pulsar.ack._urgent import grouped
 
 from assay_conformance.pulsar.checks.ack.full_group_flushed_at_once import full_group_flushed_at_once
@@ -46,3 +49,20 @@ def test_part_of_a_group_may_wait() -> None:
     story.after(95)
     story.ack_frame(0, 1)
     assert story.judged(full_group_flushed_at_once) == ([], 0)
+
+
+def parts_of_batches(**constants: Any) -> tuple[list[str], int]:
+    """A message and parts of two batches fill a group, which leaves late."""
+    story = Consuming(ack_group_max=3, **constants)
+    story.gets(0)
+    story.gets_batch(1, 2)
+    story.gets_batch(2, 2)
+    story.ack(1, 2, 4)
+    story.after(95)
+    story.ack_frame(0, 1, 2, ack_sets=((), (2,), (2,)))
+    return story.judged(full_group_flushed_at_once)
+
+
+def test_group_of_parts_of_batches_that_waits_is_found_where_parts_are_acknowledged() -> None:
+    assert parts_of_batches(batch_index_ack=True)[0] == ["full-group-waited"]
+    assert parts_of_batches(batch_index_ack=False) == ([], 0)

@@ -77,3 +77,23 @@ def test_message_refused_on_a_lost_connection_too_may_be_asked_for_at_that_time(
     story.after(190)
     story.redeliver_frame(0, conn=1)
     assert story.judged(ends_ack_timeout) == ([], 0)
+
+
+def of_batch(*nacked: tuple[int, ...]) -> tuple[list[str], int]:
+    """A batch of two whose messages are nacked so, and asked for at the acknowledgment time-out."""
+    story = Consuming(nack_delay_ms=600, ack_timeout_ms=400)
+    story.gets_batch(0, 2)
+    for messages in nacked:
+        story.nack(*messages)
+    story.after(420)
+    story.redeliver_frame(0)
+    return story.judged(ends_ack_timeout)
+
+
+def test_batch_that_is_asked_for_at_the_ack_timeout_although_all_of_it_is_nacked_is_found() -> None:
+    assert of_batch((1, 2))[0] == ["still-timed-out"]
+
+
+def test_batch_of_which_a_message_is_open_may_be_asked_for_at_the_ack_timeout() -> None:
+    assert of_batch((1,)) == ([], 0)
+    assert of_batch((1,), (2,)) == ([], 0)

@@ -6,7 +6,7 @@ The group interval is 100 ms wherever a client lets it be set, as it is fixed in
 from __future__ import annotations
 
 from assay_conformance.cases.build import STARVED_MS, Schedule, down, up
-from assay_conformance.cases.stored import plain, plains
+from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Refuse, Until
 
@@ -118,6 +118,20 @@ def full_group() -> Case:
         consumer={**GROUPED, "ack_group_ms": 1_000},
         # So many messages at once would keep others' timers waiting.
         isolation=Isolation.EXCLUSIVE,
+    )
+
+
+def full_group_of_parts() -> Case:
+    """Fill a group with entries and with parts of batches, neither of which would fill it alone."""
+    plan, consumer = Schedule.with_consumer_of([*plains(range(2)), batch([2, 3]), batch([4, 5])], receives=6)
+    plan.wait_ops(plan.ack(consumer, numbers=[0, 1, 2, 4]))
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/full-group-of-parts",
+        "Two messages and parts of two batches are acknowledged at once, a group takes four entries",
+        ("ack.full-group-flushed-at-once",),
+        capabilities=("batch_index_ack",),
+        consumer={**GROUPED, "ack_group_ms": 1_000, "ack_group_max": 4, "batch_index_ack": True},
     )
 
 
@@ -245,6 +259,7 @@ CASES = (
     within_one_group_time(),
     continuous_acks(),
     full_group(),
+    full_group_of_parts(),
     zero_group_time(),
     cumulative_out_of_order(),
     close_with_pending_acks(),

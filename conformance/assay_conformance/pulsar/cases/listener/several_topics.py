@@ -91,7 +91,7 @@ def waiting_for_handler(pace: Pace) -> Case:
     return plan.case(
         f"listener/waiting-for-handler{pace.suffix}",
         "A handler takes longer than the time-out with the first of four messages of two topics, and acknowledges all",
-        ("ack-timeout.not-for-prefetched",),
+        ("ack-timeout.not-for-prefetched", "listener.one-call-at-a-time"),
         consumer=pace.consumer,
         topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
         **{**pace.fields, "capabilities": (*LISTENS, "ack_timeout", *pace.fields.get("capabilities", ()))},

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import acked_entries, elapsed, of_batch
+from assay_conformance.checks.consumption import elapsed, of_batch
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCalled, SettleCompleted
@@ -40,8 +40,8 @@ def _groups_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Group]:
     for moment in timeline.course(consumer):
         if isinstance(moment, SettleCalled):
             call = moment.call
-            fit = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)
-            if fit and moment.session is not None:
+            is_kept = not of_batch(call.message.message_id) or timeline.setting(consumer, "batch_index_ack")
+            if is_kept and not moment.is_nack and not call.cumulative and moment.session is not None:
                 sessions.setdefault(id(moment.session), _Gathering()).waiting[call.entry] = call
         elif isinstance(moment, SettleCompleted):
             _fills(timeline, sessions, moment)
@@ -66,7 +66,8 @@ def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: SettleCo
 
 
 def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: AckWritten) -> Iterator[_Group]:
-    settled = set(acked_entries(wrote.session, wrote.event)) & state.waiting.keys()
+    named = {Entry(wrote.session.topic, id.ledger, id.entry) for id in wrote.event.ids}
+    settled = named & state.waiting.keys()
     if state.since is not None and settled & state.full:
         yield _Group(consumer, len(state.full), state.since, wrote.event)
         state.full, state.since = set(), None

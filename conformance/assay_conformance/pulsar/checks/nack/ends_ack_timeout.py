@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay_conformance.checks.consumption import of_batch
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame
@@ -11,21 +13,20 @@ from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, Red
 @check("nack.ends-ack-timeout", of=lambda timeline: timeline.nacking)
 def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
     """nack.ends-ack-timeout: a nacked message is requested once until it is redelivered, and not before its redelivery
-    delay has passed. Judged where requests name messages, and an acknowledgment time-out is configured."""
+    delay has passed. Judged where requests name messages, and an acknowledgment time-out is configured; of batches
+    whose messages are all nacked by one call."""
     if not timeline.setting(consumer, "ack_timeout_ms"):
         return
     nacked: dict[Entry, tuple[Call, Frame | None]] = {}
-    before: set[Entry] = set()
+    members: dict[Entry, list[Call]] = {}
     for moment in timeline.course(consumer):
         if isinstance(moment, SettleCalled):
             call = moment.call
             nacked.pop(call.entry, None)
             if moment.is_nack:
-                # What was nacked twice may be asked for twice; a batch is handed over in parts, and each starts the
-                # clock.
-                fit = call.entry not in before and not of_batch(call.message.message_id)
-                before.add(call.entry)
-                if fit and moment.session is not None:
+                nacks = members.setdefault(call.entry, [])
+                nacks.append(call)
+                if _is_nacked(timeline, consumer, nacks) and moment.session is not None:
                     nacked[call.entry] = (call, None)
         elif isinstance(moment, Delivered) or (isinstance(moment, Dispatched) and moment.event.from_sender):
             nacked.pop(moment.entry, None)  # Another copy, with a clock of its own.
@@ -48,6 +49,17 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
                             "one request, after the delay",
                             *(call.invoke, request, moment.event),
                         )
+
+
+def _is_nacked(timeline: Timeline, consumer: Consumer, nacks: Sequence[Call]) -> bool:
+    """Return whether these are nacks of all that an entry holds, at one time.
+
+    What was nacked twice may be asked for twice. A batch is handed over in parts, and each starts the clock.
+    """
+    at, indexes = {call.invoke.seq for call in nacks}, [call.message.message_id.batch_index for call in nacks]
+    copies = timeline.copies(consumer, nacks[0].entry) if of_batch(nacks[0].message.message_id) else ()
+    held = max((len(copy.frame.members) for copy in copies), default=1)
+    return len(at) == 1 and len(indexes) == len(set(indexes)) == held
 
 
 def _was_known(timeline: Timeline, call: Call, event: Frame) -> bool:

@@ -50,6 +50,18 @@ class FullAckGroupWaits(AckGroup):
         return self._settings.ack_group_ms == 0 and super()._is_due_at_once()
 
 
+class PartsFillGroupsOfTheirOwn(AckGroup):
+    """A group is full with as many entries, or with as many parts of batches, and not with both together."""
+
+    breaks = "ack.full-group-flushed-at-once"
+    stands_for = "apache/pulsar#26594: acknowledgments of entries and of parts kept apart, and counted apart"
+
+    def _is_due_at_once(self) -> bool:
+        parts = sum(bits is not None for bits in self._individual.values())
+        most = max(parts, len(self._individual) - parts)
+        return self._settings.ack_group_ms == 0 or most >= self._settings.ack_group_max
+
+
 class ZeroGroupTimeWaits(AckGroup):
     """A group interval of 0 is taken for the default."""
 

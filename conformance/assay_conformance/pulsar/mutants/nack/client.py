@@ -269,3 +269,14 @@ class NacksOfSeveralTopicsLost(Consumer):
     def nack(self, handed: Handed) -> None:
         if len(getattr(self._queue, "consumers", ())) < 2:
             super().nack(handed)
+
+
+class NackedMemberKeepsAckTimeout(Redelivery[Any]):
+    """A nacked message of a batch still runs into its acknowledgment time-out."""
+
+    breaks = "nack.ends-ack-timeout"
+    stands_for = "apache/pulsar#23060: what times out is kept by entry, and looked for by the id of a batch's message"
+
+    def _stop_holding(self, message: Any) -> None:
+        if message.index is None:
+            super()._stop_holding(message)
