@@ -57,6 +57,20 @@ def test_batch_that_is_never_acked_is_found() -> None:
     assert story.judged(whole_batch_only)[0] == ["never-acked"]
 
 
+@pytest.mark.parametrize("entry", [0, 1])
+def test_batch_that_a_cumulative_ack_covers_is_not_owed(entry: int) -> None:
+    story = Story(batch=True)
+    story.message(7, entry=1)
+    story.received(7, entry=1)
+    story.ack(1, 2, 3)
+    story.ack(4, cumulative=True)
+    story.ack_frame(entry, fields={"ack_type": "Cumulative"})
+    story.after(300)
+    story.close_consumer()
+    story.close_frame()
+    assert story.judged(whole_batch_only)[0] == []
+
+
 def test_batch_that_came_twice_may_be_settled_in_neither_copy() -> None:
     story = Story(batch=True)
     story.message(0, 1, 2)

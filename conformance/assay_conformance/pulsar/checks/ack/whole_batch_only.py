@@ -57,13 +57,15 @@ def _is_clear(batch: BatchEntry, by: Frame) -> bool:
 def _is_owed(batch: BatchEntry, end: Frame) -> bool:
     """Return whether it was settled to the last message, by a call that had succeeded, and no ACK of it had left.
 
-    A client settles each copy for itself, so of several none may be settled to the last.
+    A client settles each copy for itself, so of several none may be settled to the last. A cumulative ACK of a later
+    entry acknowledges it as well.
     """
     call, copies = batch.completing, sum(frame.seq < end.seq for frame in batch.came)
     if call is None or call.cumulative or copies > 1 or not _is_clear(batch, end):
         return False
     taken = call.operation.completion
-    is_sent = any(ack.frame.seq < end.seq and not ack.is_cumulative for ack in batch.acks)
+    is_sent = any(ack.frame.seq < end.seq and not (ack.is_cumulative and any(ack.ack_set)) for ack in batch.acks)
+    is_sent = is_sent or batch.is_passed(batch.came[0], end)
     return not is_sent and taken is not None and taken.outcome is Outcome.OK and taken.seq < end.seq
 
 
