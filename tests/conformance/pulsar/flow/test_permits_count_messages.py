@@ -30,6 +30,15 @@ def test_message_without_permits_is_found() -> None:
     assert judged(permits_count_messages, story)[0] == ["beyond-permits"]
 
 
+def test_consumer_that_subscribes_again_where_it_is_keeps_its_permits() -> None:
+    """pulsar-client-go 0.21.0 was seen to subscribe twice on one connection after it had lost another."""
+    story = _subscribed()
+    story.flow(4)
+    story.subscribed()
+    story.message(0)
+    assert judged(permits_count_messages, story)[0] == []
+
+
 def test_debt_that_is_forgotten_is_found() -> None:
     story = _subscribed()
     story.flow(2)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
@@ -15,7 +17,18 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-@check("flow.permits-count-messages", of=lambda timeline: timeline.consumer_sessions.all)
+def _new_at_its_broker(timeline: Timeline) -> Iterator[ConsumerSession]:
+    """Yield sessions, but for those whose SUBSCRIBE names a consumer that is still there: their broker says SUCCESS and
+    keeps the one it has, with its permits (ServerCnx: handleSubscribe), unless it had not admitted that yet."""
+    last: dict[tuple[int, int], ConsumerSession] = {}
+    for session in timeline.consumer_sessions.all:
+        before = last.get((session.conn, session.consumer_id))
+        last[session.conn, session.consumer_id] = session
+        if before is None or before.had_ended(session.request):
+            yield session
+
+
+@check("flow.permits-count-messages", of=_new_at_its_broker)
 def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says:
     """flow.permits-count-messages: a broker dispatches nothing without permits; what an entry costs beyond the permits
     that are left is deducted from later grants first.
