@@ -64,7 +64,7 @@ def test_batch_that_a_cumulative_ack_covers_is_not_owed(entry: int) -> None:
     story.received(7, entry=1)
     story.ack(1, 2, 3)
     story.ack(4, cumulative=True)
-    story.ack_frame(entry, fields={"ack_type": "Cumulative"})
+    story.ack_frame(entry, ack_type="Cumulative")
     story.after(300)
     story.close_consumer()
     story.close_frame()
