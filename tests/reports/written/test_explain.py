@@ -27,7 +27,7 @@ def test_clause_comes_with_level_side_and_status() -> None:
 
 def test_what_a_requirement_covers_is_told_in_words() -> None:
     text = told("flow.max-pending-across-partitions")["It covers"]
-    assert text.startswith("5/V-5: A partition's queue is the lesser of its limit")
+    assert text.startswith("5/V-5: A partition's queue holds the lesser of its limit")
 
 
 def test_source_comes_with_its_link() -> None:
