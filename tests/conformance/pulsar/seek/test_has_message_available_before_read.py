@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 from tests.conformance.pulsar._consuming import client
 from tests.conformance.pulsar.seek._more_to_read import Reading
 
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.model.event import Fate, Sides
+from assay_conformance.model.case import Step, Who
+from assay_conformance.model.event import Fate, Sides, Stepped
 from assay_conformance.pulsar.checks.seek.has_message_available_after_read import has_message_available_after_read
 from assay_conformance.pulsar.checks.seek.has_message_available_before_read import has_message_available_before_read
 
@@ -95,6 +98,29 @@ def test_what_came_while_it_was_asked_may_be_more_or_not() -> None:
     asked = story.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})
     story.comes(3).complete(asked, values={"available": True})
     assert story.judged(has_message_available_before_read) == ([], 0)
+
+
+STORES = msgspec.structs.replace(ANY_CASE, steps=(Step(Who.BENCH, "note"), Step(Who.BROKER, "store_entries")))
+
+
+def _delivered_before_its_append_is_recorded(*answers: bool, storing: bool = True) -> tuple[list[str], int]:
+    """A reader at the end is asked before a message is stored, and again after it came."""
+    before, after = answers
+    story = Reading(3, begins="latest").says(before)
+    story.add(Stepped, step=0)
+    story.stored(3, late=True)
+    story.add(Stepped, step=1 if storing else 0)
+    said = trial(has_message_available_before_read, story.says(after).done(), STORES, story.facts)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def test_what_is_delivered_before_its_append_is_recorded_was_stored_in_that_step() -> None:
+    assert _delivered_before_its_append_is_recorded(False, True) == ([], 2)
+    assert _delivered_before_its_append_is_recorded(True, False)[0] == ["says-more", "says-no-more"]
+
+
+def test_when_a_message_was_stored_that_no_step_stored_when_it_was_seen_is_unknown() -> None:
+    assert _delivered_before_its_append_is_recorded(True, False, storing=False) == ([], 0)
 
 
 def test_reader_that_comes_back_at_the_end_begins_behind_what_came_in_between() -> None:

@@ -6,6 +6,7 @@ themselves, and that nothing was stored on during the call.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
@@ -13,7 +14,17 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.history.events import in_order
 from assay_conformance.model.case import Step, Who
-from assay_conformance.model.event import Completion, Fate, Invoke, MessageId, Outcome, Received, Stored
+from assay_conformance.model.event import (
+    Completion,
+    Fate,
+    Invoke,
+    MessageId,
+    Outcome,
+    Received,
+    Stepped,
+    Stored,
+    Waited,
+)
 from assay_conformance.pulsar.checks.seek._seeking import lost_position, target_of
 from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, listens, ms
 
@@ -90,14 +101,28 @@ def _torn(timeline: Timeline, consumer: Consumer) -> float:
     return next((one.seq for one in frames if one.fate is Fate.DUPLICATED or is_torn(one)), inf)
 
 
+def _stored_after(timeline: Timeline, entry: Stored) -> int:
+    """Return the number of an event after which an entry was stored.
+
+    An entry may be delivered before its append is recorded. That is recorded at the end of the step that stores it, so
+    what is first seen within such a step was stored in it; what is first seen elsewhere has been there for long.
+    """
+    if not entry.late:
+        return entry.seq
+    steps = in_order([*timeline.events.of(Stepped), *timeline.events.of(Waited)])
+    place = bisect_left(steps, entry.seq, key=lambda step: step.seq)
+    case = timeline.view.case.steps
+    is_storing = place < len(steps) and case[steps[place].step].verb == "store_entries"
+    return steps[place - 1].seq if is_storing and place else 0
+
+
 def judged(timeline: Timeline, answer: Answer) -> Says:
     """Judge an answer, now that it is known what the topic holds."""
     consumer, at, end, placed, asked = answer
     entries = timeline.stored_on(consumer.topics[0])
-    stored = [entry for entry in entries if entry.late or entry.seq < asked]
-    # What was not seen when it was stored is there since some moment before.
-    grew = len(entries) > len(stored) or any(entry.late for entry in entries)
-    if grew and any(entry.late or asked < entry.seq < end.seq for entry in entries):
+    stored = [entry for entry in entries if entry.seq < asked]
+    appended = [(_stored_after(timeline, entry), entry.seq) for entry in entries]
+    if any((since < end.seq and asked < until) or since < placed < until for since, until in appended):
         return
     unclear = any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored)
     inclusive = _may_be_inclusive(at) and bool(in_force(timeline.view, consumer, "start_inclusive"))
