@@ -109,7 +109,8 @@ def _stored_after(timeline: Timeline, entry: Stored) -> int:
     """
     if not entry.late:
         return entry.seq
-    steps = in_order([*timeline.events.of(Stepped), *timeline.events.of(Waited)])
+    ended: list[Stepped | Waited] = [*timeline.events.of(Stepped), *timeline.events.of(Waited)]
+    steps = in_order(ended)
     place = bisect_left(steps, entry.seq, key=lambda step: step.seq)
     case = timeline.view.case.steps
     is_storing = place < len(steps) and case[steps[place].step].verb == "store_entries"
