@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import ErrorClass, Fired, Invoke
+from assay_conformance.model.event import ErrorClass, Fate, Fired, Invoke, Sides
 from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
 from assay_conformance.pulsar.cases.robustness.malformed import NO_COMMAND
 from assay_conformance.pulsar.checks.producer.close_ends_pending_sends import close_ends_pending_sends
@@ -139,6 +140,22 @@ def test_receipt_behind_one_over_which_the_client_leaves_saves_nothing() -> None
     story.unknown(0, ErrorClass.CLOSED)
     story.closed()
     assert codes_of(story.judged()) == []
+
+
+@pytest.mark.parametrize(("leaves", "codes"), [(True, []), (False, ["failed-though-stored"])])
+def test_receipt_after_a_forged_one_of_another_producer_may_not_be_read(leaves: bool, codes: list[str]) -> None:
+    other = PRODUCER + 1
+    story = _Closing()
+    story.producer(other, producer_id=1, name="other")
+    story.send(0, handle=other)
+    story.send_frame(0, producer_id=1, handle=other, name="other")
+    story.receipt(0, producer_id=1, fate=Fate.ALTERED, sides=Sides.RECEIVER)
+    story.receipt(0)
+    story.answer()
+    if leaves:
+        story.closed()
+    story.unknown(0, ErrorClass.CLOSED)
+    assert codes_of(story.judged()) == codes
 
 
 def _behind_a_send_error(error: str, *, producer_id: int, leaves: bool) -> list[str]:

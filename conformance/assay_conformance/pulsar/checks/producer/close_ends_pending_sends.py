@@ -160,14 +160,9 @@ def _in_time(timeline: Timeline, unit: Unit, answer: Frame) -> Iterator[Frame]:
     errors = (one for one in timeline.events.frames("SEND_ERROR") if one.to_receiver and one.conn == answer.conn)
     own = (one for one in errors if one.producer_id == unit.session.producer_id)
     final = next((one for one in own if one.fields.get("error") in FINAL_ERRORS), None)
-    reasons = timeline.connection(answer.conn).reasons
-    left_over = (one.event for one in reasons if one.why in (Why.SEND_ERROR, Why.RECEIPT_LATER))
-    left, reason = timeline.connection(answer.conn).left_by_client, next(left_over, None)
-    if reason is None or left is None or left.seq < reason.seq or not timeline.bounds.ended_soon_after(reason, left):
-        reason = None
-    until = min(end.seq for end in (answer, unit.session.sent_away, reason, final) if end is not None)
+    until = min(end.seq for end in (answer, unit.session.sent_away, final) if end is not None)
     for receipt in unit.receipts:
-        if receipt.conn == answer.conn and receipt.seq < until:
+        if receipt.conn == answer.conn and receipt.seq < until and timeline.was_read(receipt):
             older = (one for one in unit.line.units[: unit.index] if one.session is unit.session)
             if all(_is_settled(timeline, one, receipt) for one in older):
                 yield receipt

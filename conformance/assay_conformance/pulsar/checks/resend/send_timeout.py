@@ -135,6 +135,7 @@ class _Timed(NamedTuple):
             sent_away = None if session is None else session.sent_away
             is_for_nobody = sent_away is not None and sent_away.seq < receipt.seq
             is_sound = receipt.fate is Fate.PASSED and not is_for_nobody and not is_duplicate(receipt)
+            is_sound = is_sound and self.timeline.was_read(receipt)
             if is_sound and self.timeline.is_in_turn(receipt) and not self.timeline.has_had_trouble(receipt, *_TROUBLE):
                 return receipt
         return None
