@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down
-from assay_conformance.cases.stored import plains
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
+from assay_conformance.cases.stored import batch, plains
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
@@ -49,6 +49,28 @@ def no_faults() -> Case:
             "delivery.no-unexplained-duplicates",
         ),
         consumer=EARLIEST,
+    )
+
+
+def several_topics_in_bursts() -> Case:
+    """Fill the queue that two topics share, and empty it at once, twice; what comes then finds room."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client(), ("t", "u"))
+    for burst in range(3):
+        first = plan.receive(consumer, 1, STARVED_MS)
+        for number, topic in enumerate(("t", "u")):
+            start = 10 * burst + 5 * number
+            plan.broker("store_entries", topic=topic, entries=[batch(range(start, start + 5))])
+        plan.wait_ops(first)
+        plan.wait_ops(plan.receive(consumer, 9, STARVED_MS))
+        plan.wait_ops(plan.ack(consumer))
+        plan.wait_ms(QUIET_MS)
+    return plan.case(
+        "delivery/several-topics-in-bursts",
+        "A consumer of two topics, with a queue of four, receives at once what fills it, three times",
+        ("delivery.reaches-waiting-receive",),
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        consumer={**EARLIEST, "receiver_queue_size": 4},
     )
 
 
@@ -199,6 +221,7 @@ def receive_across_reconnect() -> Case:
 
 CASES = (
     no_faults(),
+    several_topics_in_bursts(),
     beside_an_unread_consumer(),
     receive_across_reconnect(),
     outage_while_sending(),

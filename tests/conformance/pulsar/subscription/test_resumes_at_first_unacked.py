@@ -128,3 +128,13 @@ def test_subscription_that_was_moved_starts_elsewhere() -> None:
     story.subscribed(0)
     story.message(3)
     assert said(resumes_at_first_unacked, story) == ([], 0)
+
+
+def test_consumer_that_subscribes_once_more_on_its_connection_goes_on_where_it_was() -> None:
+    story = Script()
+    story.consumer()
+    for number in range(2):
+        story.message(number)
+    story.subscribed(consumer_id=0)
+    story.message(2)
+    assert said(resumes_at_first_unacked, story) == ([], 0)

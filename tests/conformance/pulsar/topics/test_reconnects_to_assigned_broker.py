@@ -211,3 +211,25 @@ def test_consumers_of_two_clients_that_have_one_id_ask_each_for_itself(sent_away
         story.subscribed(0)
     story.subscribed(1, subscription="other")
     assert judged(reconnects_to_assigned_broker, story)[0] == codes
+
+
+def _refused_there(*, looks_up: bool) -> Script:
+    """A producer goes where it was told, and is refused there for now."""
+    story = _told(**URL)
+    story.opened(1, broker=1, url=URL["assignedBrokerServiceUrl"])
+    story.down("CONNECTED", 1)
+    asked = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+    story.after(100)
+    if looks_up:
+        _looks_up(story)
+    story.producer_ready(1)
+    return story
+
+
+def test_producer_that_is_refused_where_it_was_told_to_go_looks_its_topic_up() -> None:
+    assert judged(reconnects_to_assigned_broker, _refused_there(looks_up=True)) == ([], 2)
+
+
+def test_producer_that_keeps_the_address_where_it_was_refused_is_found() -> None:
+    assert judged(reconnects_to_assigned_broker, _refused_there(looks_up=False))[0] == ["kept-address"]

@@ -96,6 +96,29 @@ def pattern_while_watcher_is_lost() -> Case:
     )
 
 
+def _pattern_loses_topic(words: str, title: str, requirement: str, again_ms: int, *capabilities: str) -> Case:
+    """Delete a topic to which a consumer of a pattern is subscribed; then create another one, and that one again."""
+    plan = Schedule()
+    plan.broker("delete", topic="news-new")
+    sender, client = plan.client(), plan.client()
+    plan.wait_ops(plan.send(plan.producer(sender, "news-old"), 3))
+    consumer = plan.consumer(client, NEWS, pattern="news-.*")
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.broker("delete", topic="news-idle")
+    plan.wait_ms(2 * LOOK_AGAIN_MS)
+    for topic in ("news-new", "news-idle"):
+        plan.wait_ops(plan.send(plan.producer(sender, topic), 3))
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS + 3 * LOOK_AGAIN_MS))
+    return plan.case(
+        f"subscription/{words}",
+        title,
+        (requirement,),
+        capabilities=("producer", "consumer", *capabilities),
+        topology=NAMES,
+        consumer={**EARLIEST, "pattern_update_ms": again_ms},
+    )
+
+
 def busy_and_quiet_topics() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="busy", entries=plains(range(40)))
@@ -199,6 +222,20 @@ CASES = (
         NEVER_MS,
         "topic_patterns",
         "topic_watcher",
+    ),
+    _pattern_loses_topic(
+        "pattern-loses-topic",
+        "A topic that matches a pattern is deleted; then another one is created, and the same one again",
+        "subscription.pattern-finds-new-topics",
+        LOOK_AGAIN_MS,
+        "topic_patterns",
+    ),
+    _pattern_loses_topic(
+        "pattern-with-topic-watcher-loses-topic",
+        "A topic that a watched pattern matches is deleted; then another one is created, and the same one again",
+        "subscription.topic-list-watcher",
+        NEVER_MS,
+        *("topic_patterns", "topic_watcher"),
     ),
     busy_and_quiet_topics(),
     acks_on_two_topics(),

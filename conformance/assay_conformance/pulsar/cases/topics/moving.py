@@ -63,6 +63,32 @@ def _moved(
     )
 
 
+def assigned_broker_not_owner() -> Case:
+    """Name a broker that is the owner for a moment, and refuses whoever comes."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.broker("move", topic="t", broker=1)
+    plan.send(producer, 3)
+    plan.wait_fired(0)
+    plan.wait_fired(1)
+    plan.broker("unload", topic="t", broker=0)
+    plan.receive(consumer, 6, BACK_MS)
+    plan.wait_ops()
+    return plan.case(
+        "topics/assigned-broker-not-owner",
+        "The close of a producer and a consumer names a new broker, which refuses them, and the topic is elsewhere",
+        ("topics.reconnects-to-assigned-broker",),
+        capabilities=("producer", "consumer"),
+        topology=Topology(brokers=2),
+        consumer=EARLIEST,
+        faults=tuple(
+            Fault(trigger=up(command, times=0), scope=Scope(broker=1), action=AnswerError("ServiceNotReady"))
+            for command in ("PRODUCER", "SUBSCRIBE")
+        ),
+    )
+
+
 def repeated_restarts() -> Case:
     """Restart like `repeated_moves` moves, with two broker crashes and one orderly stop."""
     plan, client = Schedule.with_client()
@@ -214,6 +240,7 @@ CASES = (
         "A topic moves, the close of its producer and consumer names the new broker, which refuses one connection",
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
+    assigned_broker_not_owner(),
     migrated_to_another_cluster(),
     migrated_while_away(),
     deleted_with_open_producer(),

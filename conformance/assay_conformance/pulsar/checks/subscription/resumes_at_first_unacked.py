@@ -26,8 +26,21 @@ def _resumed(timeline: Timeline) -> Iterator[tuple[Subscription, Member]]:
     """Yield members that joined when something had been sent to their subscription."""
     for subscription in timeline.steady_subscriptions:
         for member in subscription.members if subscription.durable and subscription.deliveries else ():
-            if subscription.kind_at(member.joined) == "Exclusive" and _has_begun(subscription, member.joined):
+            is_new = not _was_there(subscription, member)
+            if (
+                is_new
+                and subscription.kind_at(member.joined) == "Exclusive"
+                and _has_begun(subscription, member.joined)
+            ):
                 yield subscription, member
+
+
+def _was_there(subscription: Subscription, member: Member) -> bool:
+    """Return whether it was subscribed on its connection already: the broker lets it in, and goes on where it was."""
+    ids = (member.session.conn, member.session.consumer_id)
+    before = (one for one in subscription.members if one.joined.seq < member.joined.seq)
+    same = (one for one in before if (one.session.conn, one.session.consumer_id) == ids)
+    return any(one.left is None or one.left.seq > member.joined.seq for one in same)
 
 
 def _has_begun(subscription: Subscription, joined: Frame) -> bool:

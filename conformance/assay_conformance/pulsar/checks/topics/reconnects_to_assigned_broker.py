@@ -10,7 +10,18 @@ from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic, named_topics
-from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms, whose
+from assay_conformance.pulsar.timeline import (
+    PASSING_ERRORS,
+    Exercised,
+    ProducerSession,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    ms,
+    whose,
+)
 from assay_conformance.wire.service_urls import named_brokers
 
 
@@ -62,6 +73,29 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
             void = (between(many, close, back) for many in (courses.disturbances, courses.unnamed.get(owner.topic, ())))
             if not any(void):
                 yield _Return(owner, close, between(lookups.get(owner.topic, ()), close, back).first, back)
+
+
+class _Refused(NamedTuple):
+    """One that went where the close named it to, was refused there for now, and registers again."""
+
+    owner: _Owner
+    close: Frame
+    refused: Frame
+    again: Frame
+
+
+def _refusals(timeline: Timeline) -> Iterator[_Refused]:
+    courses = _Courses(timeline)
+    for owner, course in courses.of.items():
+        for refused, again in course.spans if course.named else ():
+            close = between(course.closes, None, refused).last
+            error = next((one for one in timeline.answers_to(refused) if one.command == "ERROR"), None)
+            passes = error is not None and error.fields.get("error") in PASSING_ERRORS
+            if close is None or again is None or not passes or between(course.closes, refused, again):
+                continue
+            first = between(course.registered, close, None).first is refused
+            if first and between(course.named, None, refused).last is close:
+                yield _Refused(owner, close, refused, again)
 
 
 class _Courses:
@@ -177,14 +211,35 @@ def _opens_lazily(timeline: Timeline) -> Iterator[Invoke]:
             yield call
 
 
-@check("topics.reconnects-to-assigned-broker", of=_returns)
-def reconnects_to_assigned_broker(timeline: Timeline, back: _Return) -> Says:
+@check("topics.reconnects-to-assigned-broker")
+def reconnects_to_assigned_broker(timeline: Timeline) -> Says:
     """topics.reconnects-to-assigned-broker: a producer or consumer that was closed with the address of the new owner
-    registers there at once and without a LOOKUP. Where that fails, a LOOKUP is allowed.
+    registers there at once and without a LOOKUP. Where that fails, it looks the topic up.
 
     Judged where nothing else of that topic had a reason for a LOOKUP: nothing was being opened, and no connection was
     lost or refused since. Nor may the client still hold a connection to that broker that was lost before.
     """
+    yield from each(_returns(timeline), _goes_there, timeline)
+    yield from each(_refusals(timeline), _looks_up, timeline)
+
+
+def _looks_up(timeline: Timeline, refused: _Refused) -> Says:
+    """Judge whether it asked where its topic is, once it was refused where it had been sent."""
+    (topic, kind, handle), close, first, again = refused
+    yield Exercised(again)
+    written = (one for one in timeline.events.frames("LOOKUP") if first.seq < one.seq < again.seq)
+    if not any(from_client(one) and timeline.local_topic(one) == topic for one in written):
+        yield breach(
+            "kept-address",
+            f"the broker closed {kind} {handle} at {ms(close.t_ns)} and named the new owner of topic {topic}, which "
+            f"refused it at {ms(first.t_ns)}; expected a LOOKUP before it registers again; it registered at "
+            f"{ms(again.t_ns)} without one",
+            *(close, first, again),
+        )
+
+
+def _goes_there(timeline: Timeline, back: _Return) -> Says:
+    """Judge whether it went there at once."""
     (topic, kind, handle), close, looked_up, registered = back
     closed = f"the broker closed {kind} {handle} at {ms(close.t_ns)} and named the new owner of topic {topic}"
     yield Exercised(registered)

@@ -16,6 +16,7 @@ from assay_conformance.client.permits import Permits
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.reader import ReadingPlace
 from assay_conformance.client.settings import InitialPosition
+from assay_conformance.client.shared import MS
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import Delivery
 from assay_conformance.wire import MessageMetadata, decode, encode, is_batch
@@ -207,6 +208,40 @@ class LatestReaderDiscards(ReadingPlace):
     def passes(self, position: Position, index: int | None) -> bool:
         began = self._last is not None or self._begins is not InitialPosition.LATEST
         return began and super().passes(position, index)
+
+
+class FullQueueNoticedLate(Subscription):
+    """A topic of several that found the shared queue full is put on hold a little later, although it may be empty
+    then; only a receive that takes a message out of the queue ends that."""
+
+    breaks = "delivery.reaches-waiting-receive"
+    stands_for = "apache/pulsar#11764: between the test for room and the mark the application empties the queue"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._on_hold: set[Consumer] = set()
+        self._outside: list[Inbound] = []
+
+    @property
+    def _room(self) -> int:
+        return max(self._settings.receiver_queue_size, len(self.consumers))
+
+    def arrived(self, inbound: Inbound) -> None:
+        if inbound.consumer in self._on_hold:
+            self._outside.append(inbound)
+            return
+        is_full = len(self.consumers) > 1 and len(self._queue) + 1 >= self._room
+        super().arrived(inbound)
+        if is_full:
+            self._shared.after(20 * MS, lambda: self._on_hold.add(inbound.consumer))
+
+    def _next(self) -> Inbound:
+        inbound = super()._next()
+        if self._on_hold and len(self._queue) <= self._room // 2:
+            self._on_hold.clear()
+            self._queue.extend(one for one in self._outside if one.session == one.consumer.registrations)
+            self._outside.clear()
+        return inbound
 
 
 class FullQueueStaysClosedBehindSeek(Subscription):

@@ -73,6 +73,27 @@ class PatternEvaluatedOnce(TopicPattern):
         pass
 
 
+class RemovedTopicStopsPattern(TopicPattern):
+    """Once a topic that matched is gone, no other one is found."""
+
+    breaks = ("subscription.pattern-finds-new-topics", "subscription.topic-list-watcher")
+    stands_for = "apache/pulsar#16839: the handling of the removal never ends, and the next look waits for it"
+
+    _is_stuck = False
+
+    def _looked(self, names: Sequence[str] | Refusal) -> None:
+        self._is_stuck = self._is_stuck or not (isinstance(names, Refusal) or self._known <= set(names))
+        super()._looked(names)
+
+    def topics_changed(self, frame: Frame) -> None:
+        self._is_stuck = self._is_stuck or bool(frame.body.deleted_topics)
+        super().topics_changed(frame)
+
+    def _found(self, names: Sequence[str]) -> None:
+        if not self._is_stuck:
+            super()._found(names)
+
+
 class IgnoresTopicUpdates(TopicPattern):
     """New topics are never looked for."""
 

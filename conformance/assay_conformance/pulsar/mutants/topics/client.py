@@ -38,6 +38,19 @@ class IgnoresAssignedBroker(Handler):
         super().closed_by_broker(None)
 
 
+class KeepsAssignedAddress(Handler):
+    """A broker that was named once is gone to in every later attempt."""
+
+    breaks = "topics.reconnects-to-assigned-broker"
+    stands_for = "apache/pulsar#26009: the address stays with the handler, and the topic is never looked up again"
+
+    _kept: str | None = None
+
+    def _seek(self, url: str | None) -> None:
+        self._kept = url or self._kept
+        super()._seek(self._kept)
+
+
 class PausesBeforeAssignedBroker(Handler):
     """A producer or consumer that is assigned a broker waits for three seconds before it connects there."""
 

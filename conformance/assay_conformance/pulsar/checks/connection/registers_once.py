@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from assay_conformance.history.events import after, grouped
+from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Outcome
+from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.timeline import (
+    Consumer,
+    Exercised,
+    Producer,
+    Registered,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+    whose,
+)
+
+_SHORTEST_TIME_OUT_MS: Final = 3_000
+"""For a client whose operation time-out is not known: shorter than any default."""
+
+
+class _Stay(NamedTuple):
+    """A registration that was admitted, what ended it, and its owner's next one there.
+
+    `is_return`: its owner had been admitted to the topic before.
+    """
+
+    owner: Producer | Consumer
+    registered: Registered
+    admitted: Frame
+    end: Closed | Frame | None
+    later: Frame | None
+    is_return: bool
+
+    @property
+    def given_up(self) -> Frame | None:
+        """What its client wrote first, while it was registered, to close it or to register again."""
+        end, later = self.end, self.later
+        if later is not None and (end is None or later.seq < end.seq):
+            return later
+        return end if isinstance(end, Frame) and end.dir is Direction.TO_BROKER else None
+
+
+def _stays(timeline: Timeline) -> Iterator[_Stay]:
+    owned = ((whose(one.session, one.frame), one) for one in timeline.registered)
+    known = [(owner, one) for owner, one in owned if owner is not None and owner.handle is not None]
+    for course in grouped(known, lambda one: (id(one[0]), one[1].session.topic)).values():
+        was_admitted = False
+        for (owner, one), later in zip(course, [*(one.frame for _, one in course[1:]), None], strict=True):
+            admitted = one.session.admitted
+            if admitted is not None and (later is None or admitted.seq < later.seq):
+                yield _Stay(owner, one, admitted, _end(timeline, one, admitted), later, was_admitted)
+                was_admitted = True
+
+
+def _end(timeline: Timeline, one: Registered, admitted: Frame) -> Closed | Frame | None:
+    """Return the end of its connection, or the first close that either side wrote."""
+    closes = timeline.events.frames_by(f"CLOSE_{one.kind.upper()}", "conn", f"{one.kind}_id")
+    written = next(after(closes.get((one.frame.conn, one.id), ()), admitted), None)
+    lost = timeline.closed(one.frame.conn)
+    return written if lost is None or (written is not None and written.seq < lost.seq) else lost
+
+
+@check("connection.registers-once", of=_stays)
+def registers_once(timeline: Timeline, stay: _Stay) -> Says:
+    """connection.registers-once: what is registered on an open connection is neither registered again nor closed by its
+    client without a reason: however many signs of a loss the client gets, it comes back once.
+
+    Reasons are what the application calls, a seek, and whatever stood in the way of this producer or consumer since the
+    broker admitted it.
+    """
+    frame, (owner, registered, admitted, *_) = stay.given_up, stay
+    if frame is None or not _is_open(timeline, owner, frame) or _has_reason(timeline, stay, frame):
+        if stay.is_return:
+            yield Exercised(admitted)
+        return
+    is_close = frame.command.startswith("CLOSE_")
+    did = "it was closed again by its client" if is_close else f"it registered again, on connection {frame.conn},"
+    yield breach(
+        "closed-again" if is_close else "registered-again",
+        f"{registered.kind} {owner.handle} was registered with topic {registered.session.topic} on connection "
+        f"{registered.frame.conn} at {ms(admitted.t_ns)}; expected it to stay so, as nothing had happened since; "
+        f"{did} at {ms(frame.t_ns)}",
+        *(admitted, frame),
+    )
+
+
+def _is_open(timeline: Timeline, owner: Producer | Consumer, at: Frame) -> bool:
+    """Return whether the call that opened it had ended well, and the application had not closed it.
+
+    A consumer of a pattern closes what it has of a topic that is gone.
+    """
+    call, closing = timeline.opening_of(owner.handle), timeline.closing(owner.handle)
+    opened = None if call is None else timeline.end_of(call.op)
+    is_closing = closing is not None and closing.seq < at.seq
+    follows = isinstance(owner, Consumer) and "pattern" in owner.invoke.args
+    is_open = opened is not None and opened.outcome is Outcome.OK and opened.seq < at.seq
+    return is_open and not is_closing and not (follows and at.command == "CLOSE_CONSUMER")
+
+
+def _has_reason(timeline: Timeline, stay: _Stay, frame: Frame) -> bool:
+    owner, registered, admitted = stay.owner, stay.registered, stay.admitted
+    assert owner.handle is not None
+    if admitted.fate is not Fate.PASSED or _may_have_timed_out(timeline, stay):
+        return True
+    asked = timeline.events.invokes_of(owner.handle, "seek", "unsubscribe")
+    moved = timeline.frames_of(owner, "SEEK", "UNSUBSCRIBE") if isinstance(owner, Consumer) else ()
+    # A call may have waited for its turn, and its frame for the connection.
+    if any(one.seq < frame.seq for one in asked if one.seq > registered.frame.seq):
+        return True
+    if any(admitted.seq < one.seq < frame.seq for _, one in moved):
+        return True
+    met = timeline.obstacles.between(admitted.t_ns, frame, owner.handle, [registered.session.topic])
+    return any(one.event is not frame and not _is_behind(one.event, admitted) for one in met)
+
+
+def _may_have_timed_out(timeline: Timeline, stay: _Stay) -> bool:
+    """Return whether the answer may have come when its client no longer waited for it."""
+    limit_ns = timeline.operation_timeout_ns(stay.owner.handle, otherwise_ms=_SHORTEST_TIME_OUT_MS)
+    return not timeline.bounds.is_before("in-flight", stay.registered.frame.t_ns + limit_ns, stay.admitted.t_ns)
+
+
+def _is_behind(event: Event, admitted: Frame) -> bool:
+    """Return whether this is a loss of connections that was over when the broker admitted it."""
+    return isinstance(event, Fired) and event.action in ("cut", "refuse") and event.seq < admitted.seq

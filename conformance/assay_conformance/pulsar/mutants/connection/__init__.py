@@ -1,0 +1,1 @@
+"""Clients that break requirements of the chapter connection."""

@@ -1,0 +1,110 @@
+"""How often a producer or consumer comes back, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.pulsar._trials import judged
+
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.connection.registers_once import registers_once
+
+LATER_MS = 200
+
+
+def back() -> Script:
+    """A producer that lost its connection, and is back."""
+    story = Script()
+    story.producer()
+    story.cut()
+    story.producer_again()
+    story.after(LATER_MS)
+    return story
+
+
+def test_producer_that_comes_back_once_is_accepted() -> None:
+    assert judged(registers_once, back()) == ([], 1)
+
+
+def test_producer_that_registers_again_although_it_is_back_is_found() -> None:
+    story = back()
+    story.producer_ready(1)
+    assert judged(registers_once, story)[0] == ["registered-again"]
+
+
+def test_producer_that_its_client_closes_when_it_is_back_is_found() -> None:
+    story = back()
+    story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=50)
+    story.producer_ready(1)
+    assert judged(registers_once, story)[0] == ["closed-again"]
+
+
+def test_consumer_that_subscribes_again_although_it_is_back_is_found() -> None:
+    story = Script()
+    story.consumer()
+    story.cut()
+    story.connected(1)
+    story.subscribed(1)
+    story.after(LATER_MS)
+    story.subscribed(1)
+    assert judged(registers_once, story)[0] == ["registered-again"]
+
+
+def test_producer_that_registers_on_another_connection_too_is_found() -> None:
+    story = back()
+    story.producer_again(2)
+    assert judged(registers_once, story)[0] == ["registered-again"]
+
+
+def test_producer_that_its_application_closes_is_accepted() -> None:
+    story = back()
+    story.invoke("close", PRODUCER, args={"handle": PRODUCER})
+    story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=50)
+    assert judged(registers_once, story) == ([], 1)
+
+
+@pytest.mark.parametrize("command", ["CLOSE_PRODUCER", "SEND_ERROR"])
+def test_producer_that_its_broker_sends_away_comes_back_again(command: str) -> None:
+    story = back()
+    story.down(command, 1, producer_id=0, sequence_id=0, fields={"error": "UnknownError"})
+    story.producer_ready(1)
+    assert judged(registers_once, story)[0] == []
+
+
+def test_producer_whose_opening_failed_may_be_closed_by_its_client() -> None:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected()
+    story.producer_ready()
+    story.complete(opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=50)
+    assert judged(registers_once, story) == ([], 0)
+
+
+def test_consumer_that_seeks_may_subscribe_again_by_itself() -> None:
+    story = Script()
+    story.consumer()
+    story.up("SEEK", consumer_id=0, request_id=50)
+    story.down("SUCCESS", request_id=50)
+    story.subscribed()
+    assert judged(registers_once, story)[0] == []
+
+
+def test_consumer_of_a_pattern_may_close_what_it_has_of_a_topic() -> None:
+    story = Script()
+    args = {"topics": ["t"], "pattern": "t.*", "subscription": "s"}
+    opening = story.invoke("open_consumer", CONSUMER, args=args)
+    story.connected()
+    story.subscribed()
+    story.complete(opening)
+    story.after(LATER_MS)
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=50)
+    assert judged(registers_once, story) == ([], 0)
+
+
+def test_consumer_that_its_application_unsubscribes_may_be_closed_for_that() -> None:
+    story = Script()
+    story.consumer()
+    story.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER})
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=50)
+    assert judged(registers_once, story) == ([], 0)
