@@ -77,7 +77,7 @@ class Growing:
         given = ~np.isin(seq, list(lost))
         for table, these in ((ATTEMPT, seq >= first), (OUTCOME, seq >= first), (DELIVERY, given), (ACK, given)):
             parts = PartWriter(self.where, table, self._parts)
-            # What is said of a message is said behind its delivery.
+            # What is said of a message is said after its delivery.
             of = known if table is not ACK else {**known, "t": t + 1}
             parts.add({column.name: of[column.name][these] for column in table.columns if column.name in of})
             parts.close()

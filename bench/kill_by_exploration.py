@@ -47,7 +47,7 @@ from assay_fixtures.reference.probe import FACTS, in_memory
 
 
 class Explored(msgspec.Struct, frozen=True):
-    """A Case of the honest exploration: what it exercised and kept, and what CPU time the exploration had taken behind
+    """A Case of the honest exploration: what it exercised and kept, and what CPU time the exploration had taken after
     it."""
 
     case: Case

@@ -119,7 +119,7 @@ def refused(count: int) -> Script:
 
 
 def stuck(count: int) -> Script:
-    """Send one message again on each of many connections, where it is never answered; those behind it time out."""
+    """Send one message again on each of many connections, where it is never answered; those after it time out."""
     story = Script()
     story.producer()
     story.send(0)

@@ -6,7 +6,7 @@
 
 A sequence is a script of commands over one to three connections, many of them refused; it follows from seed and number
 alone. Both brokers get it, and what each answered is compared under a normal form, a table of what may differ and why
-(assay_fixtures.differential.normal). Behind every sequence comes a last look: what each subscription has left, what is
+(assay_fixtures.differential.normal). After every sequence comes a last look: what each subscription has left, what is
 stored, which schemas and topics there are. A difference that shows in every one of three runs is a disagreement: it is
 reduced, printed, and written where `--keep` says. The exit code is 1 then.
 

@@ -139,7 +139,7 @@ def set_size(rng: random.Random, data: bytearray) -> None:
 
 
 def mend_sizes(_rng: random.Random, data: bytearray) -> None:
-    """Make totalSize fit again, so that the damage so far is met behind it."""
+    """Make totalSize fit again, so that the damage so far is met after it."""
     if len(data) >= 4:
         data[0:4] = (len(data) - 4).to_bytes(4, "big")
 

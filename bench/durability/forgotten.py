@@ -3,7 +3,7 @@
 A topic is unloaded while the first ledger of a cursor is being created: the acknowledgments that wait for it fail, and
 the cursor is written as it was before them (ManagedCursorImpl: asyncClose writes lastMarkDeleteEntry, and those in
 pendingMarkDeleteOps are not in it). Seen where bookies are slow, and seen to take older ones with it, which lay beyond
-the mark and had outlived a kill. The broker says of each that failed, by topic and subscription, behind which position
+the mark and had outlived a kill. The broker says of each that failed, by topic and subscription, after which position
 it was; nothing else is excused.
 """
 
@@ -24,7 +24,7 @@ _FAILED_ACK = re.compile(
 
 Position = tuple[int, int]
 Forgotten = Mapping[str, Position]
-"""By `tenant/namespace/topic`: the acknowledgments behind this position may be forgotten."""
+"""By `tenant/namespace/topic`: the acknowledgments after this position may be forgotten."""
 
 
 def forgotten(log: Iterable[str]) -> Forgotten:

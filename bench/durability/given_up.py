@@ -1,7 +1,7 @@
 """Chunked messages that the Python client gives up, recognised on the wire.
 
 It throws away what it has of a message when a chunk of it comes a second time, which is what a kill in the midst of one
-does. The message is handed over behind its successors once its topic is loaded again, or never. The client's list of
+does. The message is delivered after its successors once its topic is loaded again, or never. The client's list of
 known failures has it; a failure is excused only where the wire shows of its message that this happened to it.
 """
 

@@ -213,7 +213,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "CPP-53": Pair(
         f"{CPP}517",
-        "an acknowledgment behind the close of its consumer is reported as done, and is never sent",
+        "an acknowledgment after the close of its consumer is reported as done, and is never sent",
         "3.8.0",
         "3.9.0",
         ("robustness.closed-handle-refuses",),
@@ -272,7 +272,7 @@ PAIRS: dict[str, Pair] = {
     ),
     "CPP-61": Pair(
         f"{CPP}228",
-        "a batch receive that ends at a limit loses the message behind it",
+        "a batch receive that ends at a limit loses the message after it",
         "3.1.0",
         "3.2.0",
         ("batch-receive.takes-what-is-there",),

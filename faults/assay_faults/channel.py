@@ -1,7 +1,7 @@
 """One direction of one connection: what waits to leave, and in which order it may.
 
 Nothing overtakes by itself: an entry that waits holds the later ones, unless one of its waits lets others by. The cut
-of a connection is an entry too, so that it comes behind the bytes in front of it.
+of a connection is an entry too, so that it comes after the bytes in front of it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Entry:
         return any(not wait.overtake and not wait.over(now_ns) for wait in self.waits)
 
     def stuck(self, now_ns: int) -> bool:
-        """Return whether the frames behind this entry have to wait for an unknown time."""
+        """Return whether the frames after this entry have to wait for an unknown time."""
         return any(not wait.overtake and wait.due_ns is None and not wait.over(now_ns) for wait in self.waits)
 
 
@@ -137,7 +137,7 @@ class Channel:
         return pieces + self._queued_bytes
 
     def put(self, *entries: Entry) -> None:
-        """Queue these entries behind all others."""
+        """Queue these entries after all others."""
         self.queue += entries
         self._queued_bytes += sum(entry.size_bytes for entry in entries)
 

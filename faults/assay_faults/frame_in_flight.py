@@ -12,7 +12,7 @@ from assay_faults.channel import Segmenter, Severance, Wait
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """A frame of the link's own, written before or behind the one that passes."""
+    """A frame of the link's own, written before or after the one that passes."""
 
     direction: Direction
     before: bool

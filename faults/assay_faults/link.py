@@ -10,7 +10,7 @@ the `Recorder`. The link is the wire witness, for it alone sees both sides (mode
 
 Faults are asked in plan order, each about the frame as the one before left it; a trigger counts frames as they were
 sent, whatever became of them. No fault is asked after one that cuts the connection. Once the cut is carried out,
-nothing passes: an answer that the broker writes to the very frame that was cut behind does not reach the client.
+nothing passes: an answer that the broker writes to the very frame that was cut after does not reach the client.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class FrameLink:
         self._watch()
 
     def add(self, fault: Fault, listener: str | None = None) -> int:
-        """Add a fault behind those there are, and return its number.
+        """Add a fault after those there are, and return its number.
 
         The fault's scope may name topics, producers, subscriptions or sessions only if the link `grows`. With
         `listener`, connections to another listener neither meet the fault nor count for its trigger.

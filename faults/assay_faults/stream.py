@@ -115,7 +115,7 @@ class FrameStream(asyncio.Protocol):
         if out and self._transport is not None:
             if not self._transport.is_closing():
                 self._transport.write(out[0] if len(out) == 1 else b"".join(out))
-            # What comes behind the end never leaves.
+            # What comes after the end never leaves.
             out.clear()
 
     def cork(self) -> None:

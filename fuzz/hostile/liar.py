@@ -1,6 +1,6 @@
 """The suite's own client, whose agent reports a message that was never sent: `liar.py PLAN`.
 
-Behind the third `received` event it writes another one, with what the plan says changed: a digest that was never sent,
+After the third `received` event it writes another one, with what the plan says changed: a digest that was never sent,
 a topic that does not exist. Runs in the environment under attack.
 """
 
@@ -17,7 +17,7 @@ from assay_fixtures.reference.__main__ import StandardStreams
 from assay_fixtures.reference.agent import serve
 
 _LAST_OF_THE_CASE = 3
-"""The Case asks for three messages: what comes behind them disturbs none of its steps."""
+"""The Case asks for three messages: what comes after them disturbs none of its steps."""
 
 
 class Liar(StandardStreams):

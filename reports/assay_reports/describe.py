@@ -223,7 +223,7 @@ _ACTIONS: dict[type, Callable[[Any], str]] = {
     fl.Hold: lambda _: "hold",
     fl.Delay: lambda a: f"delay by {a.delay_ms} ms",
     fl.Duplicate: lambda a: "duplicate" if a.copies == 1 else f"copy {a.copies} times",
-    fl.Reorder: lambda a: f"move behind the next {a.by}:",
+    fl.Reorder: lambda a: f"move after the next {a.by}:",
     fl.Corrupt: lambda a: f"flip a bit of the {a.part.value} of",
     fl.Truncate: lambda a: f"cut the connection after {counted(a.keep_bytes, 'byte')} of",
     fl.Resegment: lambda a: f"send in pieces of {counted(a.piece_bytes, 'byte')} from",

@@ -99,7 +99,7 @@ def _lines(explored: Exploration, folder: str) -> Iterator[str]:
         )
     for one in explored.never_opened:
         yield (
-            f"closed  {one.verb}: none of {counted(one.tries, 'call')} succeeded, and nothing behind it was explored; "
+            f"closed  {one.verb}: none of {counted(one.tries, 'call')} succeeded, and nothing after it was explored; "
             f"most ended with {one_line(one.error)}"
         )
     if explored.in_vain:

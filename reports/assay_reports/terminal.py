@@ -79,7 +79,7 @@ _WORDS = re.compile(r"[^-./]+[-./]?|[-./]")
 
 
 def folded(id: str, width: int) -> str:
-    """Return an id on as many lines as it needs, broken behind its dots, dashes and slashes; a longer word stays
+    """Return an id on as many lines as it needs, broken after its dots, dashes and slashes; a longer word stays
     whole."""
     lines = [""]
     for word in _WORDS.findall(id):

@@ -60,7 +60,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "send-in-callback-hangs": (
         frozenset({"producer.flush-waits"}),
-        "a flush behind a send that was never taken does not wait for it",
+        "a flush after a send that was never taken does not wait for it",
     ),
     "full-queue-stops-reading": (
         frozenset(
@@ -135,7 +135,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     "ack-inside-handler-hangs": (
         frozenset({"robustness.calls-do-not-hang", "robustness.failure-needs-cause"}),
         "an acknowledgment that waits for its own thread never ends; "
-        "what waits behind the call that hangs fails by its time-out, with nothing in its way",
+        "what waits after the call that hangs fails by its time-out, with nothing in its way",
     ),
     "overtakes-resend": (
         frozenset({"resend.keeps-queue-order"}),
@@ -167,7 +167,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "assembles-one-message-at-a-time": (
         frozenset({"chunking.delivers-whole-only"}),
-        "a message that is discarded is not handed over either",
+        "a message that is discarded is not delivered either",
     ),
     "first-flow-too-large": (
         frozenset({"flow.permits-within-queue"}),
@@ -218,7 +218,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "ack-response-ends-one-call": (
         frozenset({"robustness.calls-do-not-hang"}),
-        "the calls behind it do not end",
+        "the calls after it do not end",
     ),
     "awaits-ack-response-of-old-broker": (
         frozenset({"robustness.calls-do-not-hang"}),
@@ -420,7 +420,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "delivers-acked-message-again": (
         frozenset({"ordering.delivers-in-message-id-order"}),
-        "what comes a second time comes behind what was sent later",
+        "what comes a second time comes after what was sent later",
     ),
     "redelivery-changes-last-byte": (
         frozenset({"delivery.no-phantom-messages", "robustness.edge-case-payloads-round-trip"}),
@@ -444,7 +444,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "delivers-fragments": (
         frozenset({"delivery.successful-send-is-delivered"}),
-        "what is handed over in part is not handed over",
+        "what is delivered in part is not delivered",
     ),
     "publish-throttle-drops": (
         frozenset({"delivery.successful-send-is-stored", "ordering.keeps-send-order"}),

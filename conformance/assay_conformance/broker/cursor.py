@@ -22,7 +22,7 @@ class Cursor:
         self._began: tuple[int, tuple[int, int]] | None = None
 
     def begin_behind(self, position: tuple[int, int]) -> None:
-        """Begin behind this position, which need not be of this topic; it stands until the cursor moves."""
+        """Begin after this position, which need not be of this topic; it stands until the cursor moves."""
         self._began = (self.mark, position)
 
     def mark_delete(self, store: Store) -> tuple[int, int]:

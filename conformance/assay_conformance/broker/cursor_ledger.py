@@ -1,7 +1,7 @@
 """What is written down of a cursor, and so what is left of its acknowledgements when a broker dies.
 
 One that changes is written at once, unless it was written within the last `cursor_persist_ms`: then the next change
-behind that writes it, or the flush that all cursors have every `cursor_flush_s`. A broker that closes a topic in order
+after that writes it, or the flush that all cursors have every `cursor_flush_s`. A broker that closes a topic in order
 writes it as it is. Source: ManagedCursorImpl of Pulsar 4.0 (asyncDelete, asyncMarkDelete, flush, asyncClose).
 """
 
@@ -60,6 +60,6 @@ class CursorLedger:
         self._cursor.ack_up_to(deleted - 1)
 
     def _restore_acked(self) -> None:
-        """Restore the acknowledgments behind the first hole."""
+        """Restore the acknowledgments after the first hole."""
         for index in sorted(self._acked):
             self._cursor.ack(index)

@@ -151,7 +151,7 @@ class Housekeeping:
         return quota.limit_s > 0 and subscription.cursor.mark < self._index_of_age(quota.limit_s)
 
     def _check_compaction(self) -> None:
-        """Compact once more than the threshold came behind the last compaction (PersistentTopic.checkCompaction)."""
+        """Compact once more than the threshold came after the last compaction (PersistentTopic.checkCompaction)."""
         self._compaction = None
         threshold = self._policies.compaction_threshold
         before = self._topic.compaction

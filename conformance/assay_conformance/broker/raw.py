@@ -75,7 +75,7 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     damaged: bool = False
 
     def payload_frame(self, number: int, unix_ms: int) -> Payload:
-        """Return what a SEND of this entry would have carried behind its command."""
+        """Return what a SEND of this entry would have carried after its command."""
         codec = Codec[self.compression]
         content = encode_batch(member.member() for member in self.members) if self.members else self.content()
         fields: dict[str, Any] = {

@@ -244,7 +244,7 @@ class Sharing(Dispatcher):
 
     @property
     def _look_ahead(self) -> int:
-        """How many entries may wait while others behind them are sent."""
+        """How many entries may wait while others after them are sent."""
         return LOOK_AHEAD_PER_SUBSCRIPTION
 
     def _offer(self, entry: Entry) -> bool:

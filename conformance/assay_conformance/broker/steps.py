@@ -131,7 +131,7 @@ class Migrate(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class HoldStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Appends that match wait for `release`, and so does every one behind them. `count`: only so many match."""
+    """Appends that match wait for `release`, and so does every one after them. `count`: only so many match."""
 
     producer_name: str | None = None
     sequence_id: int | None = None

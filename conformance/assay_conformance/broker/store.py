@@ -1,7 +1,7 @@
 """A topic's entries: the order of appends, their ledger positions, and the append that waits for its disk.
 
 Entries are counted from 0 over all ledgers (`index`); a position (ledger, entry) is how the protocol names one. One
-ledger is open at a time; each load of the topic opens the next, and so does the entry behind a full one. Ledger ids
+ledger is open at a time; each load of the topic opens the next, and so does the entry after a full one. Ledger ids
 come from one counter of the whole cluster, so those of a topic increase and are not contiguous.
 """
 
@@ -141,7 +141,7 @@ class Hold:
 class Store:
     """Appends become entries in the order they came: one that waits holds back all later ones, as a ledger does.
 
-    Entries below `deleted` are there for those who look back, and for no consumer any more. A ledger ends behind
+    Entries below `deleted` are there for those who look back, and for no consumer any more. A ledger ends after
     `ledger_entries` (0: it does not), and `new_ledger` gives the id of the next.
     """
 
@@ -214,7 +214,7 @@ class Store:
         return [span for span in spans if span[2] > self.deleted or span[0] == self._ledgers[-1]]
 
     def closed_ledgers(self) -> list[int]:
-        """Return, of each ledger that is written and not deleted, the index behind its last entry."""
+        """Return, of each ledger that is written and not deleted, the index after its last entry."""
         return [end for end in self._first[1:] if end > self.deleted]
 
     @property
@@ -251,7 +251,7 @@ class Store:
         return None
 
     def next_index(self, ledger: int, entry: int) -> int:
-        """Return the index of the first entry behind a position, whether or not that position holds one."""
+        """Return the index of the first entry after a position, whether or not that position holds one."""
         slot = bisect_right(self._ledgers, ledger) - 1
         if slot < 0:
             return 0
@@ -277,11 +277,11 @@ class Store:
         return ledger, entry - 1
 
     def is_unwritten(self, position: MessageIdData) -> bool:
-        """Return whether a position is behind everything stored."""
+        """Return whether a position is after everything stored."""
         return position.ledgerId < 1 << 63 and (position.ledgerId, _entry_of(position)) >= self.next_position
 
     def is_beyond(self, position: MessageIdData) -> bool:
-        """Return whether a position is behind even the next entry."""
+        """Return whether a position is after even the next entry."""
         return self.is_unwritten(position) and (position.ledgerId, _entry_of(position)) != self.next_position
 
     def index_of_time(self, publish_time_ms: int) -> int:

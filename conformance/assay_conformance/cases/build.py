@@ -228,7 +228,7 @@ class Schedule:
         publish_time_ms: int | None = None,
         in_callback: int | None = None,
     ) -> int:
-        """Seek behind the message of a delivery, or to the first message published at that time or later."""
+        """Seek after the message of a delivery, or to the first message published at that time or later."""
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
         return self.agent("seek", {"consumer": consumer, **target, **_in_callback(in_callback)})
 
@@ -280,7 +280,7 @@ class Schedule:
 
     @contextmanager
     def held(self, topic: str = "t") -> Iterator[None]:
-        """Hold the store of `topic` during the steps that are appended inside; release it behind them."""
+        """Hold the store of `topic` during the steps that are appended inside; release it after them."""
         self.broker("hold_store", topic=topic)
         yield
         self.broker("release", topic=topic)

@@ -45,7 +45,7 @@ class BenchFacts:
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
         self.failed_steps: dict[int, str] = {}
-        """What may have kept a precondition away, to be said behind the reason, by its event; empty where nothing is
+        """What may have kept a precondition away, to be said after the reason, by its event; empty where nothing is
         known."""
         self.kept_away_by: RequirementId | None = None
         """The requirement that was broken by such a step: the failure is reported there."""

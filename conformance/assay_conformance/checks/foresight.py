@@ -67,7 +67,7 @@ class Foresight:
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     """Operation -> how it ended."""
     failed_sends: dict[int, list[Completion]] = field(default_factory=dict)
-    """Producer handle -> how its sends that did not end well ended: a busy bench may hear of it behind what the client
+    """Producer handle -> how its sends that did not end well ended: a busy bench may hear of it after what the client
     made of it."""
     owners: dict[int, int] = field(default_factory=dict)
     """Number (`seq`) of a PRODUCER -> handle of the producer it is for, where that is certain."""

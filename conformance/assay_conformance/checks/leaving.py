@@ -37,7 +37,7 @@ def may_have_heard_nothing(view: View, closed: Closed) -> bool:
     set_ms = [view.setting("client", "keep_alive_ms", own) for own in [None, *clients]]
     interval_ms = min((int(one) for one in set_ms if one), default=DEFAULT_KEEP_ALIVE_MS)
     interval = Tolerance(interval_ms, "a keep-alive counts the silence of one interval")
-    # A PING leaves after one silent interval, and the client behind a second one.
+    # A PING leaves after one silent interval, and the client after a second one.
     return not view.tracker.load.quiet(closed.t_ns - 2 * interval.slack_ns, closed.t_ns, interval)
 
 
@@ -50,7 +50,7 @@ def is_readable(message: Frame) -> bool:
 
 
 def ends_reading(view: View, event: Fired) -> bool:
-    """Return whether bytes that are no frame were put in: nothing behind them can be read."""
+    """Return whether bytes that are no frame were put in: nothing after them can be read."""
     faults = view.case.faults
     action = faults[event.fault].action if event.fault < len(faults) else None
     return isinstance(action, Inject) and bool(action.raw) and not is_frame(action.raw)

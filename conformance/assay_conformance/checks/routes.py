@@ -90,7 +90,7 @@ _BOTH: Final = Sides.BOTH
 
 
 class Table:
-    """The handlers of all listeners; those of one behind those of the one before."""
+    """The handlers of all listeners; those of one after those of the one before."""
 
     def __init__(self, listeners: Sequence[object]) -> None:
         frames = {sides: _Words() for sides in Sides}

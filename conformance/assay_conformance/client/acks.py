@@ -97,7 +97,7 @@ class AckGroup:
         self._timer: Timer | None = None
 
     def covers(self, position: Position) -> bool:
-        """Return whether this entry is acknowledged already, so that a redelivery of it is not handed over."""
+        """Return whether this entry is acknowledged already, so that a redelivery of it is not delivered."""
         return (position, 0) <= self._reach or self._individual.get(position, 0) is None
 
     def open_of(self, position: Position) -> int:
@@ -298,7 +298,7 @@ class AckGroup:
         commands: list[BaseCommand],
         cumulative: tuple[Position, int | None] | None,
     ) -> None:
-        """Send with request ids; the operations behind them end when the last answer is in."""
+        """Send with request ids; the operations after them end when the last answer is in."""
         if not commands:
             return
         asked = _Asked(kind, self._waiting[kind], len(commands), cumulative)

@@ -297,7 +297,7 @@ class Consumer(Handler):
         return messages
 
     def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
-        """Return how many of the permits charged are for messages that are not handed over."""
+        """Return how many of the permits charged are for messages that are not delivered."""
         del unacked
         return max(0, charged - len(wanted))
 
@@ -318,7 +318,7 @@ class Consumer(Handler):
         self._queue.arrived(inbound)
 
     def _is_behind_start(self, entry: Entry, message: Opened) -> bool:
-        """Return whether it comes behind what was sought, and, with a reader, behind what was handed over."""
+        """Return whether it comes after what was sought, and, with a reader, after what was delivered."""
         reading = self._reading
         return self._seeking.passes(entry.position, message.index) and (
             reading is None or reading.passes(entry.position, message.index)

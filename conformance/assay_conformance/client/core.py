@@ -304,7 +304,7 @@ class ClientCore:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.seek(op, message_id, publish_time_ms))
 
     def has_message_available(self, op: int, consumer: int, now_ns: int) -> None:
-        """Ask whether a message is behind the last one handed over; the operation ends with `values = {available}`."""
+        """Ask whether a message is after the last one delivered; the operation ends with `values = {available}`."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.has_message_available(op))
 
     def pause(self, op: int, consumer: int, now_ns: int) -> None:

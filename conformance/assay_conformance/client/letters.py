@@ -1,6 +1,6 @@
 """Messages posted to another topic in place of being delivered again: retry letters and dead letters (PIP-22, PIP-58).
 
-A message whose redelivery count has reached the policy's maximum is handed over once more; refused or held too long
+A message whose redelivery count has reached the policy's maximum is delivered once more; refused or held too long
 then, it goes to the dead letter topic. `reconsume_later` posts a copy to the retry letter topic, delayed, which the
 same subscription reads; a copy that has come round often enough goes to the dead letter topic, too. The original is
 acknowledged when the copy has its receipt, and delivered again when it gets none.
@@ -155,7 +155,7 @@ class DeadLetters:
         return redelivery_count > self._maximum()
 
     def _maximum(self) -> int:
-        """Return the redelivery count with which a message is handed over for the last time."""
+        """Return the redelivery count with which a message is delivered for the last time."""
         return self._most
 
     def move_to_dead_letter(self, entry: Entry) -> bool:

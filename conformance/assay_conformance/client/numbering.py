@@ -7,7 +7,7 @@ from assay_conformance.client.values import Outgoing
 
 
 class Numbering:
-    """`last_receipted` is the highest id with a receipt, or what the numbers began behind."""
+    """`last_receipted` is the highest id with a receipt, or what the numbers began after."""
 
     def __init__(self, settings: ProducerSettings) -> None:
         self.last_receipted = -1
@@ -16,7 +16,7 @@ class Numbering:
         self._last_taken = -1
 
     def start(self, last_sequence_id: int) -> None:
-        """Continue behind what the application named, or else behind what the broker last saw of this name.
+        """Continue after what the application named, or else after what the broker last saw of this name.
 
         Only when new: a reconnect must not rewind or advance the numbers.
         """

@@ -59,7 +59,7 @@ class Permits:
             self.give_back(1)
 
     def give_back(self, count: int) -> None:
-        """Count so many of the granted messages as used up: handed over or dropped."""
+        """Count so many of the granted messages as used up: delivered or dropped."""
         if self._size == 0:
             if count:
                 self._asked_one = False

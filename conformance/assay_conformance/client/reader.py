@@ -41,11 +41,11 @@ class ReadingPlace:
         self._last, self._at_last = (position, -1 if index is None else index), False
 
     def passes(self, position: Position, index: int | None) -> bool:
-        """Return whether a message is behind what was handed over."""
+        """Return whether a message is after what was delivered."""
         return self._last is None or self._is_next((position, -1 if index is None else index))
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
-        """Return whether the topic's last message is behind this place, or, before any, behind the broker's cursor."""
+        """Return whether the topic's last message is after this place, or, before any, after the broker's cursor."""
         last, cursor = position_of(answer.last_message_id), position_of(answer.consumer_mark_delete_position)
         if last < (0, 0):
             return False

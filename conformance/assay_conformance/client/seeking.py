@@ -24,7 +24,7 @@ Sought = Callable[[Result], None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Behind a message, or, where `publish_time_ms` is given, at the first one published then or later.
+    """After a message, or, where `publish_time_ms` is given, at the first one published then or later.
 
     `positions` are those of the message's chunks, or its only one; `index` is its place in a batch of `size`, if any.
     """
@@ -46,7 +46,7 @@ class PendingSeek:
 
 
 class Seeking:
-    """`clear` empties the consumer's queue of what came before; `inclusive`: a message sought is handed over itself."""
+    """`clear` empties the consumer's queue of what came before; `inclusive`: a message sought is delivered itself."""
 
     def __init__(self, outlet: Outlet, clear: Callable[[], None], *, inclusive: bool = False) -> None:
         self._outlet = outlet
@@ -75,7 +75,7 @@ class Seeking:
         return place
 
     def passes(self, position: Position, index: int | None) -> bool:
-        """Return whether a message is behind the one sought: the broker starts with that one, or with its batch."""
+        """Return whether a message is after the one sought: the broker starts with that one, or with its batch."""
         start = self._start
         if start is None or not start.positions:
             return True

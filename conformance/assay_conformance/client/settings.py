@@ -148,7 +148,7 @@ class ConsumerSettings(_Settings, frozen=True):
     `retry_letters`: also read the retry letter topic.
     `pattern_update_ms`: how often topics that match a pattern are looked for.
     `durable` False = a reader: the broker keeps nothing of it, and it comes back after what it has read.
-    `start_inclusive`: a message that is sought is handed over itself, not only what follows it.
+    `start_inclusive`: a message that is sought is delivered itself, not only what follows it.
     `batch_receive_*`: what ends a batch receive; 0 = not that.
     `schema` and `schema_definition` as of producers.
     `read_compacted`: of what was compacted only the newest message of each key.

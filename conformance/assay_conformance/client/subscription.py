@@ -30,7 +30,7 @@ StateListener = Callable[[int, bool], None]
 
 
 class Receive:
-    """`count` is None for a batch, which is handed over at its end."""
+    """`count` is None for a batch, which is delivered at its end."""
 
     __slots__ = ("count", "got", "op", "timer")
 
@@ -194,7 +194,7 @@ class Subscription:
             each.consumer.reconsume_later(each, delay_ms, together.one)
 
     def seek(self, op: int, message_id: MessageId | None, publish_time_ms: int | None) -> None:
-        """Seek behind a message of this consumer's partition or topic; or, in all of them, to a publish time."""
+        """Seek after a message of this consumer's partition or topic; or, in all of them, to a publish time."""
         if self._closed:
             self._shared.sink.completed(op, _CLOSED)
             return

@@ -132,9 +132,9 @@ class Stretch(Generic[E]):
 
 
 def between(events: Sequence[E], since: Event | None, until: Event | None) -> Stretch[E]:
-    """Return the part of an ordered list that is behind one event and before another.
+    """Return the part of an ordered list that is after one event and before another.
 
-    None is before all events, or behind them.
+    None is before all events, or after them.
     """
     begin = 0 if since is None else bisect_right(events, since.seq, key=_seq)
     end = len(events) if until is None else bisect_left(events, until.seq, key=_seq)
@@ -142,7 +142,7 @@ def between(events: Sequence[E], since: Event | None, until: Event | None) -> St
 
 
 def after(events: Sequence[E], event: Event) -> Iterator[E]:
-    """Return an iterator over the part of an ordered list that is behind an event."""
+    """Return an iterator over the part of an ordered list that is after an event."""
     return iter(between(events, event, None))
 
 

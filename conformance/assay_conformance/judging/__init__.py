@@ -1,1 +1,1 @@
-"""Judging, whatever the protocol: what is certain, the patterns that clauses follow, and what bounds tolerate."""
+"""Judging, independent of the protocol: certainty, the patterns that clauses follow, and tolerances of time bounds."""

@@ -1,4 +1,4 @@
-"""A dict of which what lies before a key is found without a walk through all that lies behind it."""
+"""A dict whose items before a key are found without a pass over those after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Ascending(dict[K, V]):
-    """What is set with `put` is found by `keys_before`: entries that wait for an acknowledgment of all up to one."""
+    """A dict for entries that wait for a cumulative acknowledgment: `keys_before` finds what `put` has set."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a check may say where something is not known.
+"""What a check may report if something is not known.
 
 A field of a relation has a value, or it is unknown for a reason. Reading an unknown field raises `UnknownError`, and
 ends the subject that was being judged: it counts as not judged, with that reason. No check asks first whether it knows
@@ -9,7 +9,7 @@ enough.
 
     yield from each(timeline.resent, _is_the_same, timeline)
 
-What a time bound needs of the machine is alike: `TooBusyError` ends the subject, and the requirement is inconclusive.
+Time bounds depend on the machine in the same way: `TooBusyError` ends the subject, and the requirement is inconclusive.
 
 A breach that was proven without the unknown field stands, wherever in the subject that field is read; `either` and
 `every` keep it so for a condition of several parts.
@@ -27,7 +27,7 @@ S = TypeVar("S")
 
 
 class UnknownError(Exception):
-    """A field was read that is not known; `reason` says why, as a sentence that a report can print."""
+    """A field was read whose value is not known; `reason` says why, as a sentence that a report can print."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class UnknownError(Exception):
 
 
 class TooBusyError(Exception):
-    """The machine that ran the attempt does not allow to say it; `reason` says why."""
+    """The machine was too busy to judge a time bound; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -68,7 +68,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """A subject of which too little is known."""
+    """A subject of which too little is known to judge it."""
 
     reason: str
 
@@ -81,19 +81,20 @@ class NotDecided:
 
 
 Judged = Exercised | Counted | Breach | NotJudged | NotDecided
-"""What a check says of one subject."""
+"""What a check reports of one subject."""
 
 Says = Iterator[Judged]
 """What a check, or a part of one, yields."""
 
 
 def breach(code: str, sentence: str, *events: Event | None) -> Breach:
-    """Return a breach that these events prove; those that are None are left out."""
+    """Return a breach with these events as its proof; those that are None are left out."""
     return Breach(code, sentence, tuple(event for event in events if event is not None))
 
 
 def each(subjects: Iterable[S], judge: Callable[..., Iterable[Judged]], *context: object) -> Iterator[Judged]:
-    """Judge every subject by itself, by `judge(*context, subject)`: what is unknown of one takes nothing from another.
+    """Judge every subject separately, by `judge(*context, subject)`: something unknown about one does not affect the
+    others.
 
     Of a subject that ends with something unknown or undecided its breaches stand, and nothing counts as exercised.
     """

@@ -1,4 +1,4 @@
-"""What goes on at an event, of things that begin and end: found without a walk through all that was over by then."""
+"""Intervals that contain an event, found without a pass over all that had ended by then."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Interval(NamedTuple, Generic[T]):
 
 
 class Intervals(Generic[T]):
-    """A tree over intervals: each node knows when the first one below it begins and the last one ends, so that what has
-    not begun or is over is passed over by whole subtrees. `order`: by when they begin, or by another key."""
+    """A tree over intervals: each node has the earliest begin and the latest end below it, so that whole subtrees are
+    skipped. `order`: by when they begin, or by another key."""
 
     def __init__(self, intervals: Iterable[Interval[T]], order: Callable[[Interval[T]], Any] = attrgetter("since")):
         ordered = sorted(intervals, key=order)
@@ -46,7 +46,7 @@ class Intervals(Generic[T]):
             nodes.append((level - 1, 2 * place))
 
     def any_at(self, seq: int) -> bool:
-        """Return whether anything goes on at event `seq`."""
+        """Return whether any interval contains event `seq`."""
         return any(True for _ in self.at(seq))
 
 

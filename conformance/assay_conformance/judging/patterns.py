@@ -2,11 +2,11 @@
 
 response     what was due comes within its bound           `Bounds.response`, `Bounds.is_overdue`
 absence      something does not come soon after another    `Bounds.ended_soon_after`
-precedence   one event comes only behind another           `precedence`
+precedence   one event comes only after another           `precedence`
 agreement    two accounts of the same thing are the same   `agreement`
 
-A check names a tolerance of `TOLERANCES` and never computes one. What is still open when the Case ends, or the
-connection or producer in question does, is due no later than that: `Bounds.until`.
+A check names a tolerance of `TOLERANCES` and never computes one. What is still pending when the Case, or the connection
+or producer in question, ends is due no later than that: `Bounds.until`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay_conformance.model.event import Event
 class Bounds:
     """Time bounds of one attempt: the load of its machine, and when it ended.
 
-    `unread`: why what comes late may only have been read late, empty where nothing is; then nothing is said to be late.
+    `unread`: why something late may only have been read late, empty otherwise; if it is set, nothing counts as late.
     """
 
     load: LoadRecord
@@ -36,7 +36,7 @@ class Bounds:
         return min(self.end_ns, *times_ns, self.end_ns)
 
     def is_past(self, within: str, due_ns: int, seen_ns: int) -> bool:
-        """Return whether it was seen, or still missing, beyond what is tolerated, whatever the cause."""
+        """Return whether it was seen, or still missing, after its tolerance, whatever the cause."""
         return seen_ns > due_ns + TOLERANCES[within].slack_ns
 
     def is_overdue(
@@ -76,7 +76,7 @@ class Bounds:
             raise TooBusyError(f"the machine was too busy to say {what}")
 
     def own_ns(self, since_ns: int, until_ns: int) -> int:
-        """Return how much of a wait was surely the client's own: the machine may have added the rest."""
+        """Return how much of a wait was certainly the client's: the machine may have added the rest."""
         return max(0, until_ns - since_ns - self.load.held_up(since_ns, until_ns).total_ns)
 
     def check_alone(self, since_ns: int, until_ns: int) -> None:

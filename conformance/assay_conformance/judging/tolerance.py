@@ -1,10 +1,10 @@
-"""How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
+"""How much later than its bound something may be seen, and why; and whether the machine was quiet enough to judge it.
 
 A time bound is judged only if, in its window, the bench's loop lag and the run-queue waits of the agent and of the
-broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. So it does where
-shorter waits come to what was late together: a client that hears of something, is woken, arms a timer and writes waits
-several times. While a fault outside the frames lasts no time bound is judged: the wire witness sees neither how long
-bytes were under way nor what a process was kept from.
+broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. It also says so if
+shorter waits add up to the lateness: a client that is notified, is woken, arms a timer and writes waits several times.
+While a fault outside the frames lasts no time bound is judged: the wire witness sees neither how long bytes were in
+flight nor when a process was kept from running.
 """
 
 from __future__ import annotations
@@ -101,9 +101,8 @@ class LoadRecord:
             self._excused_ns = inf
 
     def healed(self, fault: int, now_ns: int) -> None:
-        """Note that a fault is over: what it held up arrives, and connections come back.
-
-        That may take as long again as the fault lasted, for TCP doubles its waits.
+        """Note that a fault has ended: delayed bytes arrive, and connections are made again. That may take as long
+        again as the fault lasted, since TCP doubles its waits.
         """
         since_ns = self._standing.pop(fault, None)
         if since_ns is not None and not self._standing:
@@ -120,8 +119,8 @@ class LoadRecord:
     def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
         """Return the sum of the samples that overlap the window.
 
-        A wait is reported when it is over, however many windows it took, or grows from one to the next: of each sample
-        no more counts towards the sum than its window.
+        A wait is reported when it has ended, however many windows it lasted, or grows from one to the next: each sample
+        counts towards the sum with no more than its window.
         """
         samples = list(self._overlapping(start_ns, end_ns))
         worst_ns = max(map(_kept_ns, samples), default=0)
@@ -135,7 +134,7 @@ class LoadRecord:
     def took_much_of(self, overdue: Overdue) -> bool:
         """Return whether waits took a quarter of an operation's deadline in all.
 
-        A thread that was never idle waited, too: for a client that is busy for ever this says nothing.
+        A thread that was never idle waited as well: for a client that is always busy this says nothing.
         """
         deadline_ns = overdue.deadline_ms * MS
         return self.held_up(overdue.t_ns - deadline_ns, overdue.t_ns).total_ns >= deadline_ns // 4

@@ -1,7 +1,6 @@
-"""What may have kept a Case from what it was to bring about, for the reason of a verdict: which steps failed, and how.
-
-A precondition stays away for a step that failed, was skipped or never ended, for a request that was refused, or for a
-fault that waited for frames that never came.
+"""Why a Case may not have reached the precondition of its requirement, for the reason of a verdict: which steps failed,
+and how. The cause is a step that failed, was skipped or never ended, a request that was refused, or a fault that waited
+for frames that never came.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ MOST_STEPS: Final = 2
 
 
 def failed_steps(events: Iterable[Event], case: Case) -> dict[int, str]:
-    """Return what failed first, by the place of its event: steps that did not come to what they were for, openings
-    first; empty where all did."""
+    """Return what failed first, by the position of its event: steps that did not reach their purpose, openings first;
+    empty if all did."""
     found = sorted(failure for event in events if (failure := _failure(event, case)) is not None)
     ended = {event.op for event in events if isinstance(event, Completion)}
     steps = [(seq, text) for _, seq, op, text in found if op not in ended or not text.endswith(_NOT_ENDED)]
@@ -47,7 +46,7 @@ def _is_like(frame: Frame, trigger: OnFrame) -> bool:
 
 _NOT_ENDED: Final = "had not ended"
 CALL_FAILED: Final = "had failed at"
-"""Of a call that the client refused: what did not come then was kept away by that."""
+"""For a call that the client refused: later effects are missing because of that."""
 
 _Failure = tuple[int, int, int | None, str]
 """Rank, the lowest first; position in the history; operation; what happened."""

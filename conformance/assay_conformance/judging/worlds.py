@@ -64,11 +64,11 @@ def contradictions(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool
     `once`: no copies are allowed.
     """
     if [sent.content for sent in sends if sent.standing is not _IMPOSSIBLE] == list(log):
-        return []  # All that may have happened did, and nothing twice.
+        return []  # Everything that may have happened did, and nothing twice.
     found = counted(sends, log, once=once)
     if not found:
         return disorder(sends, log, once=once)
-    # With something missing or too much, order is still judged for what is there.
+    # If something is missing or surplus, order is still judged for the rest.
     possible = [Sent(sent.content, Standing.POSSIBLE) for sent in sends]
     known = {sent.content for sent in sends}
     places = [place for place, content in enumerate(log) if content in known]
@@ -118,7 +118,7 @@ def disorder(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> l
 def _increasing(
     happened: Sequence[tuple[int, Sent]], places: dict[Hashable, int], log: Sequence[Hashable]
 ) -> list[Contradiction]:
-    """Return the disorder where every content was sent once: first copies must be at growing places."""
+    """Return the disorder if every content was sent once: first copies must be at increasing positions."""
     furthest, furthest_entry = -1, -1
     seen: set[Hashable] = set()
     for entry, content in enumerate(log):

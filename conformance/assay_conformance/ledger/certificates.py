@@ -36,7 +36,7 @@ class Certified(NamedTuple):
 
 
 ORDINARY = Certified(1, 1, Again.FIRST, None)
-"""Of a delivery for the first time, right behind the one before."""
+"""Of a delivery for the first time, right after the one before."""
 
 
 def of_consumer(
@@ -70,7 +70,7 @@ def of_consumer(
 def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
     """Yield `ord` of each outcome of one stream, as they were reported.
 
-    Only first attempts that got an id are compared: 1 where the message lies behind everything reported before, -1
+    Only first attempts that got an id are compared: 1 where the message lies after everything reported before, -1
     where only its number does, 0 where neither does.
     """
     furthest = (NONE, NONE, NONE)

@@ -130,7 +130,7 @@ class Sums(NamedTuple):
     `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
     delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row; `moved`: keys that
     two consumers had at once; `overtaken`: messages of a key that came to one consumer after later ones to another;
-    `behind`: messages that lie in the log behind later ones; `spans`: how long messages took over the run, for people.
+    `behind`: messages that lie in the log after later ones; `spans`: how long messages took over the run, for people.
     """
 
     exercised: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What segments declare: the names behind the numbers of their records, one JSON object a line.
+"""What segments declare: the names after the numbers of their records, one JSON object a line.
 
 `declares` says what. A client's process declares the segment, streams, keys and consumers; the bench, which writes a
 segment of its own, declares topics, subscriptions, what was done to the run, and the clocks of the other writers. A

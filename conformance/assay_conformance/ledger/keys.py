@@ -1,7 +1,7 @@
 """Which consumer had a key when, and in which order several of a Key_Shared subscription got its messages.
 
-A key may be handed on for a while after a consumer attached: what its former consumer has in its queue is handed over
-late, and the next one gets it only then. So one turn behind the other proves nothing; while no consumer attached or
+A key may be handed on for a while after a consumer attached: what its former consumer has in its queue is delivered
+late, and the next one gets it only then. So one turn after the other proves nothing; while no consumer attached or
 left and no fault acted, turns that overlap do. And whichever consumer comes or goes, none gets a message of a key
 before another one has got all that was sent before it: a certificate shows that of one consumer, and here it is judged
 across them.

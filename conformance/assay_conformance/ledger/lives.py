@@ -207,7 +207,7 @@ class Evidence:
     def moved(self, sub: int, from_us: int, to_us: int) -> bool:
         """Return whether one of its consumers came or went in that time, or shortly before.
 
-        What a consumer had in its queue is handed over late.
+        What a consumer had in its queue is delivered late.
         """
         since_us = from_us - self.info.settle_us
         several = len(self.consumers_of(sub)) > 1

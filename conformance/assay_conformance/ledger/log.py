@@ -21,7 +21,7 @@ MOST_BEHIND = 1_000
 
 
 class Behind(NamedTuple):
-    """Message `seq` of `stream` lies behind message `after`, which was sent later."""
+    """Message `seq` of `stream` lies after message `after`, which was sent later."""
 
     stream: int
     seq: int

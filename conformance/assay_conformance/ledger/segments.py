@@ -7,7 +7,7 @@ A writer is one process. It appends to one file, `NAME.seg`, and may go on in a 
   they stand; then the body of that length, 1 MiB at most
 - kind 1: declarations, one JSON object a line, UTF-8; the first block of every file is one, and its first line is the
   `segment` line
-- kinds 2 to 6: records of one kind, all of the same size, one behind the other
+- kinds 2 to 6: records of one kind, all of the same size, one after the other
 - kind 7: clock samples
 - kind 8, empty: the writer ends, and has written everything
 
@@ -86,7 +86,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Fields behind one another without gaps, little-endian, filled up with `pad` zero bytes."""
+    """Fields after one another without gaps, little-endian, filled up with `pad` zero bytes."""
 
     fields: tuple[Field, ...]
     pad: int = 0
@@ -227,7 +227,7 @@ def block(kind: BlockKind, body: Data) -> bytes:
 def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
     """Return the whole blocks of a file's bytes; `at` is the offset of the first byte.
 
-    That is 0, or what an earlier scan had used. Blocks of a kind this version does not know are handed over as well. A
+    That is 0, or what an earlier scan had used. Blocks of a kind this version does not know are delivered as well. A
     file that grows is scanned again from `at + used`; once it has `ended`, the bytes behind `used` are torn: the
     beginning of a block, and no more of it.
     """
@@ -267,7 +267,7 @@ def _kind_in_header(view: memoryview, here: int, onward: int) -> BlockKind | Non
 
 
 def _end_of_block(view: memoryview, here: int) -> int | None:
-    """Return where the block at `here` ends; `here` itself when there is none; None when it goes on behind the data."""
+    """Return where the block at `here` ends; `here` itself when there is none; None when it goes on after the data."""
     if not MARK.startswith(bytes(view[here : here + len(MARK)])):
         return here
     if len(view) - here < HEAD_BYTES:

@@ -157,7 +157,7 @@ OUTCOME = Table(
         Column(
             "ord",
             Kind.I8,
-            "among first attempts that got an id: 1: seq and id lie behind those heard before in the stream; -1: "
+            "among first attempts that got an id: 1: seq and id lie after those heard before in the stream; -1: "
             "seq does, id does not; 0: seq does not; of all other outcomes 1",
             ours=True,
         ),

@@ -160,8 +160,8 @@ WORDS: tuple[Folded, ...] = (
     _mask("mb", _D, _AGAIN, lambda r: r.redeliv > 0 or r.again > 0, "evidently delivered again"),
     _mask("kb", _D, "again = 2", lambda r: r.again == Again.ACKED, "delivered to who had acknowledged it"),
     _count("kn", _D, "key >= 0", lambda r: r.key >= 0, "deliveries with a key", f"plain = {Plain.KEYED}"),
-    _count("badgap", _D, "gap < 1", lambda r: r.gap < 1, "first deliveries behind a later one"),
-    _count("badkgap", _D, "kgap < 1", lambda r: r.kgap < 1, "first deliveries behind a later one of their key"),
+    _count("badgap", _D, "gap < 1", lambda r: r.gap < 1, "first deliveries after a later one"),
+    _count("badkgap", _D, "kgap < 1", lambda r: r.kgap < 1, "first deliveries after a later one of their key"),
     _count("bad", _D, "ok = 0", lambda r: r.ok == _BAD, "payloads that are not what they say"),
     Folded(
         "dx", _D, Merge.XOR, SQL_CRC, "redeliv = 0", lambda r: None if r.redeliv else _crc(r), "their payloads", ALL

@@ -78,7 +78,7 @@ class Consumers:
         self.script.step(Who.AGENT, "ack", consumer=consumer, all=True, on_closed=True)
 
     def _unsubscribe(self, consumer: int, act: Act) -> None:
-        """Unsubscribe; the consumer is closed behind that, beside it, or with its client.
+        """Unsubscribe; the consumer is closed after that, beside it, or with its client.
 
         A reader's subscription is its own, and a broker refuses while another consumer is attached.
         """

@@ -83,7 +83,7 @@ STOCK: Mapping[str, Lot] = {
 
 
 def entries_of(stock: Iterable[str]) -> list[Entry]:
-    """Return the entries of the initial backlog, one lot behind the other."""
+    """Return the entries of the initial backlog, one lot after the other."""
     return [entry for name, first in zip(stock, count(0, APART)) for entry in STOCK[name](first)]
 
 

@@ -39,7 +39,7 @@ LETTERS_MS = 40_000
 other sends."""
 
 PLACES_IN_TIME_MS = (0, LONG_AGO_MS + 2 * SECOND_MS, LONG_AGO_MS + 7 * SECOND_MS - 1, LONG_AGO_MS + 3_600 * SECOND_MS)
-"""Ahead of everything, at an old message, between two of them, and behind all old ones."""
+"""Ahead of everything, at an old message, between two of them, and after all old ones."""
 
 ODD: Sequence[tuple[str, dict[str, Any], str]] = (
     ("open_consumer", {"topics": [TOPIC], "subscription": "odd", "config": {"ack_timeout_ms": 50}}, "ack_timeout"),

@@ -90,7 +90,7 @@ class Reducer:
         return found
 
     def _filled(self, round: list[Edit]) -> tuple[list[Edit], bool]:
-        """Return the round with some of what would come next, and whether nothing comes behind that."""
+        """Return the round with some of what would come next, and whether nothing comes after that."""
         for stage in range(self._stage + 1, len(_STAGES)):
             more, room = self._of(stage, round), max(0, _ROUND - len(round))
             round = [*round, *more[:room]]
@@ -124,7 +124,7 @@ class Reducer:
 def quicker(case: Case) -> list[Case]:
     """Return Cases that run faster and may fail as well, the quickest first.
 
-    They have time-outs as short as they are drawn, and no faults behind which a client is dead, or another one, so that
+    They have time-outs as short as they are drawn, and no faults after which a client is dead, or another one, so that
     each run needs a new process.
     """
     dear = frozenset(i for i, fault in enumerate(case.faults) if changes_process([fault]) or ends_process([fault]))

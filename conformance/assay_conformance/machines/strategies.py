@@ -1,4 +1,4 @@
-"""Rule-based machines that write lives: their rules append a scene, or a harm, and the teardown hands over the Case.
+"""Rule-based machines that write lives: their rules append a scene, or a harm, and the teardown delivers the Case.
 
 What a machine's rules append is drawn from what the lists of its area are drawn from, and goes through the same model
 (`mixed`). `assay explore` plays lists: a rule chooses by what its machine has seen, and here no client runs while a

@@ -22,7 +22,7 @@ Owner = tuple[str, int]
 then each is taken for the other, too."""
 
 _ALONE: Final = frozenset({"drop", "duplicate", "answer-error"})
-"""What is done to one frame: those behind it on its connection go on."""
+"""What is done to one frame: those after it on its connection go on."""
 
 
 def touching(events: Iterable[Event], findings: Iterable[Finding]) -> dict[Breach, frozenset[int]]:

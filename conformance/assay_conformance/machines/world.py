@@ -105,7 +105,7 @@ class World:
             self.script.step(Who.BROKER, "challenge")
 
     def find(self, act: Act) -> None:
-        """Store something that cannot be read, and behind it something that can."""
+        """Store something that cannot be read, and after it something that can."""
         script = self.script
         find, number = pick(FINDS, act.number), BACKLOG_NUMBERS + script.found * APART
         if script.terms.persistent and not script.timed and script.can(find.needs):

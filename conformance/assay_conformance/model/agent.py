@@ -131,7 +131,7 @@ class Send(_Command, frozen=True, tag="send"):
     With `callback` = `wait` (capability `send_callback`, since 1.1; `async` only) the client's callback of each writes
     the answer and does not return: it waits, on whatever thread the client calls it, until `end_callback` or until its
     producer or client is closed. With `in_callback` the client is called in the callback of that send, on its thread,
-    and by the blocking call where it has no other; the callback waits, and goes on waiting behind it.
+    and by the blocking call where it has no other; the callback waits, and goes on waiting after it.
     """
 
     producer: Unsigned
@@ -180,7 +180,7 @@ class Produce(_Command, frozen=True, tag="produce"):
 
 
 class Halt(_Command, frozen=True, tag="halt"):
-    """End what `produce` or `consume` does on this handle; answered behind that."""
+    """End what `produce` or `consume` does on this handle; answered after that."""
 
     handle: Unsigned
 
@@ -244,7 +244,7 @@ class Receive(_Command, frozen=True, tag="receive"):
 
     Of a consumer with a listener it asks for `count` calls of its handler, the oldest that wait first: each is reported
     by `received`, with `called_ns` for its beginning, unless it was before; does what `does` says (returns, raises an
-    exception, or waits until `let_return`); and is reported by `handled` when it returns. Behind the end of its
+    exception, or waits until `let_return`); and is reported by `handled` when it returns. After the end of its
     consumer's close no call has to be asked for: those that waited return; up to ten that begin are reported; and all
     return at once.
     """
@@ -257,7 +257,7 @@ class Receive(_Command, frozen=True, tag="receive"):
 
 
 class LetReturn(_Command, frozen=True, tag="let_return"):
-    """End the handler call of a `delivery` that waits: it returns or, with `raises`, raises an exception. `ok` behind
+    """End the handler call of a `delivery` that waits: it returns or, with `raises`, raises an exception. `ok` after
     its `handled`."""
 
     consumer: Unsigned
@@ -320,7 +320,7 @@ class Ack(_Command, frozen=True, tag="ack"):
 
     With `of` they are those of another consumer: applications keep ids, and mix them up. With `inside` the client is
     called in the handler call of this delivery, on its thread, on the consumer that the handler was called with and by
-    the blocking call, where it has these; the handler call waits (`does`), and goes on waiting behind it.
+    the blocking call, where it has these; the handler call waits (`does`), and goes on waiting after it.
     `in_callback` as in `send`.
     """
 

@@ -75,7 +75,7 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbi
 
 
 class Until(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
-    """When a fault ends: `after_ms` from its firing, after a step, or at a frame, counted behind the one that triggered
+    """When a fault ends: `after_ms` from its firing, after a step, or at a frame, counted after the one that triggered
     it; the earliest of those given.
 
     Nothing given: at the epilogue of the Case, which heals everything.
@@ -106,7 +106,7 @@ class Delay(msgspec.Struct, frozen=True, omit_defaults=True, tag="delay", tag_fi
 class Duplicate(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="duplicate", tag_field="do", forbid_unknown_fields=True
 ):
-    """The frame arrives `copies` more times, right behind itself."""
+    """The frame arrives `copies` more times, right after itself."""
 
     copies: int = 1
 

@@ -127,7 +127,7 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, fo
     max_topics: int | None = None
     """maxTopicsPerNamespace: partitions count one by one."""
     compaction_threshold: int | None = None
-    """compactionThreshold: bytes behind the last compaction that begin another one; 0: none does."""
+    """compactionThreshold: bytes after the last compaction that begin another one; 0: none does."""
     subscription_expiry_minutes: int | None = None
     """subscriptionExpirationTime: how long a subscription without consumers is kept; 0: for ever."""
     subscription_kinds: tuple[SubscriptionKind, ...] | None = None
@@ -181,7 +181,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
     ledger_entries: int = 0
-    """managedLedgerMaxEntriesPerLedger, without managedLedgerMinLedgerRolloverTimeMinutes: behind so many entries a
+    """managedLedgerMaxEntriesPerLedger, without managedLedgerMinLedgerRolloverTimeMinutes: after so many entries a
     ledger ends, and the next begins; 0: it lasts as long as its topic is loaded (50,000 entries and 10 minutes)."""
     cursor_persist_ms: int = 1_000
     """managedLedgerDefaultMarkDeleteRateLimit, as a period: acknowledgements of a subscription are written no more

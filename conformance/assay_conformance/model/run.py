@@ -46,7 +46,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 UnixMs = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
-"""Up to the end of the year 9999, behind which there are no dates."""
+"""Up to the end of the year 9999, after which there are no dates."""
 
 
 class RunInfo(Header, frozen=True, kw_only=True):

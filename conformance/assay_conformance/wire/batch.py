@@ -30,7 +30,7 @@ class Member:
 
 
 def is_batch(metadata: MessageMetadata) -> bool:
-    """Return whether the payload behind this metadata is a batch; a batch of one is one too."""
+    """Return whether the payload after this metadata is a batch; a batch of one is one too."""
     return metadata.HasField("num_messages_in_batch")
 
 
@@ -73,5 +73,5 @@ def decode_batch(data: bytes | memoryview, count: int) -> list[Member]:
             )
         members.append(Member(metadata, bytes(view[end:start])))
     if start != len(view):
-        raise BatchError(f"batch: {len(view) - start} bytes behind the last of {count} members")
+        raise BatchError(f"batch: {len(view) - start} bytes after the last of {count} members")
     return members

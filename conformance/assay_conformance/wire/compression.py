@@ -103,7 +103,7 @@ def _zlib(data: bytes | memoryview, size: int) -> bytes:
     if len(output) != size:
         raise _wrong_size(Codec.ZLIB, size, f"{len(output)} or more")
     if stream.unused_data:
-        raise CompressionError(f"ZLIB: {len(stream.unused_data)} bytes behind the end of the stream")
+        raise CompressionError(f"ZLIB: {len(stream.unused_data)} bytes after the end of the stream")
     return output
 
 

@@ -58,7 +58,7 @@ def decode(raw: bytes) -> Frame:
     """Read one whole frame, from its totalSize on.
 
     Raises ProtocolError for sizes that contradict each other, a command that cannot be decoded, lacks a required field
-    or lacks the message of its type, and for bytes behind a command that takes no payload.
+    or lacks the message of its type, and for bytes after a command that takes no payload.
     """
     if len(raw) < SIZES.size:
         raise ProtocolError(f"frame: expected at least {SIZES.size} bytes, got {len(raw)}")
@@ -112,7 +112,7 @@ def encode(
 
 
 def encode_block(metadata: MessageMetadata | bytes, data: bytes | memoryview, *, checksum: bool = True) -> bytes:
-    """Return what a producer sends behind the command, and a broker stores unchanged: checksum, metadata, data."""
+    """Return what a producer sends after the command, and a broker stores unchanged: checksum, metadata, data."""
     head = metadata if isinstance(metadata, bytes) else serialize(metadata)
     covered = b"".join((SIZE.pack(len(head)), head, data))
     if not checksum:

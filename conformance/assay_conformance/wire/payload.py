@@ -35,7 +35,7 @@ _parse_metadata: Callable[[memoryview], MessageMetadata] = MessageMetadata.FromS
 class Payload:
     """What follows the command of a SEND or MESSAGE: views into the frame, parsed when asked.
 
-    `block` is the part a broker stores and sends on unread: everything behind the broker entry metadata. `checksum` is
+    `block` is the part a broker stores and sends on unread: everything after the broker entry metadata. `checksum` is
     None where the frame has none. `checksummed` is what a checksum covers: metadata size, metadata and data. `note` is
     free for what is found out once about these bytes and holds wherever they go (describe.py).
     """
@@ -54,7 +54,7 @@ class Payload:
         self.checksummed = view
         if _magic(view) == CHECKSUM_MAGIC:
             if len(view) < HEAD.size:
-                raise ProtocolError(f"payload: expected 4 bytes of checksum behind 0x0e01, got {len(view) - 2}")
+                raise ProtocolError(f"payload: expected 4 bytes of checksum after 0x0e01, got {len(view) - 2}")
             self.checksum = HEAD.unpack_from(view)[1]
             self.checksummed = view[HEAD.size :]
 
@@ -102,7 +102,7 @@ class Payload:
 
     @property
     def data(self) -> memoryview:
-        """The bytes behind the metadata: body, batch or chunk, still compressed. Raises MetadataError."""
+        """The bytes after the metadata: body, batch or chunk, still compressed. Raises MetadataError."""
         return self.checksummed[self._end_of_metadata() :]
 
     def _end_of_metadata(self) -> int:

@@ -59,7 +59,7 @@ class MemoryNetwork:
 
 
 class _End:
-    """What may stand in a pipe behind the bytes."""
+    """What may stand in a pipe after the bytes."""
 
     def __init__(self, error: Exception | None) -> None:
         self.error = error

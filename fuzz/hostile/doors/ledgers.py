@@ -16,7 +16,7 @@ from fuzz.hostile.corpus import Corpus
 
 _TABLES: Final = ("attempt", "outcome", "delivery", "ack")
 _LEAST_CHUNK_BYTES: Final = 96
-"""A chunk of a column this large ends with 16 bytes of page data: behind every header, before the footer."""
+"""A chunk of a column this large ends with 16 bytes of page data: after every header, before the footer."""
 _FLIPPED_BYTES: Final = 16
 
 

@@ -133,7 +133,7 @@ def _sources(found: list[Piece]) -> Iterator[str]:
 
 def _end(replay: Replay, shown: list[Breach], calls: Calls) -> str:
     known = pieces()
-    # Behind one that closes everything the others could not judge.
+    # After one that closes everything the others could not judge.
     functions = sorted((function_name(breach) for breach in shown), key=lambda one: "finish" in known[one].uses)
     must_act = [calls.faults[index] for index, fault in enumerate(replay.case.faults) if not fault.optional]
     symptoms = Text(f"[{', '.join(dict.fromkeys(functions))}]")

@@ -31,7 +31,7 @@ MESSAGE_OPTIONS = {
 
 
 def planned(case: Case) -> list[int]:
-    """Return the faults of the plan: the others begin at a time or behind a step, and the script says when that is."""
+    """Return the faults of the plan: the others begin at a time or after a step, and the script says when that is."""
     return [index for index, fault in enumerate(case.faults) if isinstance(fault.trigger, OnFrame)]
 
 

@@ -98,7 +98,7 @@ def called(function: str, *arguments: Any, **named: Any) -> str:
 
 
 def _over_lines(begin: str, parts: list[tuple[str, Any]], end: str, indent: int) -> str:
-    """Short values one behind the other, as far as there is room; long ones each on a line."""
+    """Short values one after the other, as far as there is room; long ones each on a line."""
     pad = " " * (indent + INDENT)
     if any(isinstance(one, list | tuple | dict) for _, one in parts):
         lines = [label + literal(one, indent + INDENT) for label, one in parts]

@@ -157,7 +157,7 @@ def _outcomes(rows: list[Outcome]) -> Iterator[Difference]:
     rows.sort(key=lambda row: row.t)
     heard = Counter(row.t for row in rows)
     for row, exact in zip(rows, of_outcomes(rows), strict=True):
-        # In which order those of one microsecond were heard stands nowhere; the rows behind them do not depend on it.
+        # In which order those of one microsecond were heard stands nowhere; the rows after them do not depend on it.
         if row.ord != exact and heard[row.t] == 1:
             yield Difference(OUTCOME.name, row.stream, row.seq, "ord", row.ord, exact)
 

@@ -1,4 +1,4 @@
-"""The histories of a run as one ledger: the attempts one behind the other, with numbers of their own."""
+"""The histories of a run as one ledger: the attempts one after the other, with numbers of their own."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rows of flagged buckets, out of the parts of a ledger: only the row groups that can hold any are read.
 
-A bucket is read whole, and with it the message before and the one behind, which a finding tells of. Everything that is
+A bucket is read whole, and with it the message before and the one after, which a finding tells of. Everything that is
 said of a message therefore comes along, whichever part it lies in.
 """
 

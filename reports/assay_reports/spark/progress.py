@@ -52,7 +52,7 @@ class Progress:
             self._write(f"{name}: {sentence if rows else f'{took_s:.1f} s'}\n")
 
     def expect(self, rows: int) -> None:
-        """Begin a piece of so many rows, behind those that are done."""
+        """Begin a piece of so many rows, after those that are done."""
         with self._lock:
             self._expected = rows
 

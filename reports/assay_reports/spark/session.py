@@ -74,7 +74,7 @@ def spark_session(programs: Programs, settings: Settings, name: str = "assay") -
     folder = _folder(settings.spill)
     interrupt = signal.getsignal(signal.SIGINT)
     try:
-        # Behind the folder: where there is no room at all, no Java is found either.
+        # After the folder: where there is no room at all, no Java is found either.
         java = gateway.find_java(programs)
         with _space(folder):
             jvm = gateway.start(programs, java, settings.memory, folder, _conf(settings, name, folder))

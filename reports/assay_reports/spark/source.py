@@ -13,7 +13,7 @@ once, when the query is planned: a topic that goes on growing is read as it was 
 | `token` | who we are there |
 | `tls_trust_certs` | file of the authorities, for `pulsar+ssl` |
 | `splits` | in how many parts each partition is read, at most; 1 unless given |
-| `chunk_entries` | entries behind its end in which a part looks for ends of chunked messages that begin in it; 1000 |
+| `chunk_entries` | entries after its end in which a part looks for ends of chunked messages that begin in it; 1000  |
 | `columns` | `all`, or `stored`: the columns of a ledger's table `stored`, for payloads of the suite's generator |
 | `timeout_ms` | how long one message may be waited for; 30000 unless given |
 

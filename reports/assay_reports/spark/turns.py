@@ -177,7 +177,7 @@ def _stints() -> str:
 
 
 def _unclear() -> str:
-    """Keys with a stint that does not lie wholly behind all that began before it, in time and in number."""
+    """Keys with a stint that does not lie wholly after all that began before it, in time and in number."""
     before = f"partition by {_LINE} order by first_us, first rows between unbounded preceding and 1 preceding"
     return (
         f"select distinct {_LINE} from (select {_LINE}, first, first_us, max(last) over ({before}) last, "

@@ -1,7 +1,7 @@
 """A run watched while it goes on: one streaming query keeps the words of buckets, and the rulebook looks into some.
 
 Spark reads parts as they land, folds them into words and counts that it keeps (`bit_or` and the like, on disk), and
-hands over the buckets and seconds that changed. What calls for a look is `alarms.Watching`'s to say, and
+delivers the buckets and seconds that changed. What calls for a look is `alarms.Watching`'s to say, and
 deadlines run by the clock on the wall, not by batches. A look reads the bucket's rows from the parts and asks the same
 rules as `assay reconcile`. Each breach is said once, also by a watcher that is started again: what was said is kept
 beside the query's checkpoint.

@@ -289,7 +289,7 @@ def _seeks_to_second(bench: Bench) -> None:
 
 MOVES: dict[str, tuple[Callable[[Bench], None], tuple[int, list[int]], tuple[int, list[int]]]] = {
     "ack of the first": (_acks(INDIVIDUAL, 0), (1, []), (1, [])),
-    "ack behind a hole": (_acks(INDIVIDUAL, 2), (0, [2]), (0, [2])),
+    "ack after a hole": (_acks(INDIVIDUAL, 2), (0, [2]), (0, [2])),
     "ack of two": (_acks(INDIVIDUAL, 0, 2), (1, [2]), (1, [2])),
     "ack of members": (_acks(INDIVIDUAL, 0, ack_set=[1]), (0, []), (0, [])),
     "ack up to": (_acks(CUMULATIVE, 2), (3, []), (0, [])),

@@ -249,7 +249,7 @@ def test_fast_flow_bucket_pauses_for_sixteen_milliseconds() -> None:
 
 
 def _throttled() -> Bench:
-    """A producer that has just used up a publish rate of 10 messages a second, five SENDs behind it."""
+    """A producer that has just used up a publish rate of 10 messages a second, five SENDs after it."""
     bench = Bench(publish_rate=Rate(messages=10))
     bench.connect()
     bench.produce()

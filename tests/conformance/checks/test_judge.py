@@ -408,7 +408,7 @@ def test_what_too_little_is_known_of_to_judge_any_is_inconclusive_and_says_why()
 
 @timeline_check(ORDER, of=lambda timeline: timeline.producers)
 def knows_one_half(timeline: Timeline, producer: Producer) -> Says:
-    """Reads what is not known behind a breach."""
+    """Reads what is not known after a breach."""
     yield breach("broken", f"{producer} broke it", timeline.opening(producer))
     raise UnknownError("whose it is is not known")
 

@@ -121,7 +121,7 @@ def test_one_of_two_faults_that_is_healed_leaves_the_other() -> None:
 
 
 def kept(*samples_ms: tuple[int, int]) -> HeldUp:
-    """Of samples one behind the other: (how long the window was, for how long the agent was kept from running)."""
+    """Of samples one after the other: (how long the window was, for how long the agent was kept from running)."""
     record, now_ns = LoadRecord(), 0
     for window_ms, wait_ms in samples_ms:
         now_ns += window_ms * MS

@@ -22,7 +22,7 @@ def listening(count: int, **config: Any) -> Peer:
 
 
 def returned(peer: Peer, *, raised: bool = False) -> list[int]:
-    """The deliveries so far, behind one more call that ended."""
+    """The deliveries so far, after one more call that ended."""
     peer.core.handler_returned(CONSUMER, peer.now_ns, raised=raised)
     peer.run()
     return [delivery.message_id.entry for delivery in peer.deliveries]

@@ -35,7 +35,7 @@ def _any_of(*verbs: str) -> Callable[[Sequence[Step]], bool]:
 
 
 def _client_again(steps: Sequence[Step]) -> bool:
-    """One is opened behind a close."""
+    """One is opened after a close."""
     verbs = [step.verb for step in steps]
     return "close" in verbs and "open_client" in verbs[verbs.index("close") :]
 

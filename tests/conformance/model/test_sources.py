@@ -96,7 +96,7 @@ def test_an_article_has_one_title(author: str) -> None:
 
 
 def test_a_source_has_one_title() -> None:
-    """What is numbered, by its number; a detail may follow behind a comma."""
+    """What is numbered, by its number; a detail may follow after a comma."""
     titles: dict[str, set[str]] = {}
     for source in SOURCES:
         if numbered := TITLED.match(source.name):

@@ -47,13 +47,13 @@ class Consuming(Script):
         self.events = [_listens(event) if isinstance(event, Invoke) else event for event in self.events]
 
     def gets(self, *entries: int) -> None:
-        """Unbatched messages come and are handed over."""
+        """Unbatched messages come and are delivered."""
         for entry in entries:
             self.message(entry)
             self.received(entry)
 
     def gets_batch(self, entry: int, size: int, ack_set: tuple[int, ...] = (), only: tuple[int, ...] = ()) -> Frame:
-        """A batch comes, and its messages (or `only` these) are handed over."""
+        """A batch comes, and its messages (or `only` these) are delivered."""
         sets: dict[str, Any] = {"ack_sets": (ack_set,)} if ack_set else {}
         frame = self.message(*range(size), entry=entry, batch=True, **sets)
         for index in only or range(size):

@@ -1,4 +1,4 @@
-"""Golden pairs of every command and payload: fields and bytes, both ways, whole, byte by byte and with more behind.
+"""Golden pairs of every command and payload: fields and bytes, both ways, whole, byte by byte and with more after.
 
 The bytes in fixtures/golden/wire are not the codec's own word: `Writer` below makes them again from the field tables of
 the protocol, a checksum bit by bit, and nothing of the package. So a wrong number in pulsar.proto disagrees with the

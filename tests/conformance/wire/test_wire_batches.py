@@ -46,7 +46,7 @@ def test_cut_batch_is_refused(end: int) -> None:
 
 
 BROKEN = {
-    "bytes behind the last member": TWO + b"x",
+    "bytes after the last member": TWO + b"x",
     "metadata size beyond the batch": b"\0\0\0\x09abc",
     "metadata that is not protobuf": b"\0\0\0\x02\xff\xff",
     "metadata without a payload size": b"\0\0\0\x02\x40\x01",

@@ -37,7 +37,7 @@ def test_empty_data_of_another_size_is_refused(codec: Codec) -> None:
 
 
 ZLIB_END_BYTES = 4 + 2
-"""The checksum behind the last block, and the end of that block."""
+"""The checksum after the last block, and the end of that block."""
 
 
 @every_codec

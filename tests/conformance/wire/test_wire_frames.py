@@ -53,7 +53,7 @@ MALFORMED = {
     "type without its command": frame_of(b"\x08\x12"),
     "command without a required field": frame_of(bytes.fromhex("080632020801")),
     "string that is not UTF-8": frame_of(bytes.fromhex("080212030a01ff")),
-    "payload behind a command without": frame_of(bytes.fromhex("0812920100"), b"x"),
+    "payload after a command without": frame_of(bytes.fromhex("0812920100"), b"x"),
     "checksum cut short": frame_of(SEND.SerializeToString(), b"\x0e\x01abc"),
     "broker entry cut in its size": frame_of(MESSAGE.SerializeToString(), b"\x0e\x02\0\0"),
     "broker entry cut in its bytes": frame_of(MESSAGE.SerializeToString(), b"\x0e\x02\0\0\0\x09abc"),
@@ -164,7 +164,7 @@ def test_frames_of_same_bytes_are_equal() -> None:
 
 
 MISUSES = {
-    "payload behind a command without": lambda: encode(PING, metadata=METADATA),
+    "payload after a command without": lambda: encode(PING, metadata=METADATA),
     "send without payload": lambda: encode(SEND),
     "data without metadata": lambda: encode(PING, data=b"x"),
     "broker entry in send": lambda: encode(SEND, metadata=METADATA, broker_entry=BrokerEntryMetadata()),

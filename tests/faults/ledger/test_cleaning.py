@@ -257,7 +257,7 @@ def test_after_a_kill_at_a_random_moment_nothing_of_the_run_is_left(tmp_path: Pa
     with subprocess.Popen([sys.executable, RUNNER, ledgers, place, str(seed), *_kinds()]) as run:
         while _lines(ledgers) < wanted:
             assert run.poll() is None
-        # Not at a line, but anywhere behind it.
+        # Not at a line, but anywhere after it.
         with pytest.raises(subprocess.TimeoutExpired):
             run.wait(draw.random() * 0.02)
         run.kill()

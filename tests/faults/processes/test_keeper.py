@@ -126,7 +126,7 @@ def test_a_program_that_nothing_refers_to_goes_on() -> None:
 RUNNER = """
 import os, signal, sys, time
 from assay_faults.processes.keeper import Order, start
-for number in signal.SIGINT, signal.SIGTERM, signal.SIGQUIT:  # ignored where tests run behind a shell
+for number in signal.SIGINT, signal.SIGTERM, signal.SIGQUIT:  # ignored where tests run after a shell
     signal.signal(number, signal.SIG_DFL)
 program = start(Order(["/bin/sh", "-c", sys.argv[1]], os.environ), None, None, 2)
 print("begun", flush=True)

@@ -87,7 +87,7 @@ def test_frame_without_an_address_is_the_one_that_came(kind: CommandType) -> Non
 
 def test_rest_of_a_frame_stays_in_its_senders_hand() -> None:
     frame = _directions(CommandType.LOOKUP_RESPONSE, THEIRS)
-    # A field that we do not know, behind the others.
+    # A field that we do not know, after the others.
     head = frame.raw[8:] + b"\x98\x75\x01"
     odd = decode((len(head) + 4).to_bytes(4, "big") + len(head).to_bytes(4, "big") + head)
     assert _addresses().for_client(odd).raw.endswith(b"\x98\x75\x01")

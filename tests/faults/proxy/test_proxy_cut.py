@@ -1,4 +1,4 @@
-"""Behind a cut nothing passes, also of what came along with the frame that was cut at."""
+"""After a cut nothing passes, also of what came along with the frame that was cut at."""
 
 from __future__ import annotations
 

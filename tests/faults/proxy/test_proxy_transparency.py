@@ -37,7 +37,7 @@ BROKEN = st.one_of(
 
 @dataclass
 class Side:
-    """What one side writes, in which pieces, and whether it half-closes behind that before the other has ended."""
+    """What one side writes, in which pieces, and whether it half-closes after that before the other has ended."""
 
     data: bytes
     cuts: list[int]

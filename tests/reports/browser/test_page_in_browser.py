@@ -41,7 +41,7 @@ def shown_rows(page: Page) -> list[str]:
 
 
 def unfolds(text: Locator) -> None:
-    """What a click, a key or the address asks for is unfolded in an event of its own, behind them."""
+    """What a click, a key or the address asks for is unfolded in an event of its own, after them."""
     text.wait_for(state="visible")
 
 

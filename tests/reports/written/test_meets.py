@@ -23,7 +23,7 @@ from assay_reports.verdicts import Met
 
 Sample = Any
 
-SECRET = "reads behind the end of a body"
+SECRET = "reads after the end of a body"
 CLOSE_CASE = "ack/close-flushes"
 
 

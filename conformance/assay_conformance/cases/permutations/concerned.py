@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 CONCERNED: Mapping[str, Mapping[str, str]] = {
     "subscription": {
-        "delivery.resumes-after-fault": "one that hands over later begins later",
-        "throttling.rate-per-partition": "one that hands over later gets fewer in its time",
+        "delivery.resumes-after-fault": "one that delivers later begins later",
+        "throttling.rate-per-partition": "one that delivers later gets fewer in its time",
         "delayed.ignored-on-exclusive-and-failover": "it is about exclusive ones",
-        "delivery/outage-while-sending": "one that hands over later gets fewer in its time",
+        "delivery/outage-while-sending": "one that delivers later gets fewer in its time",
         "ordering.delivers-in-message-id-order": "shared subscriptions promise no order",
         "seek.starts-at-target": "shared subscriptions promise no order",
         "subscription.exclusive-one-consumer": "it is about exclusive ones",
-        "subscription.retains-until-acked": "what is expired is looked for behind one consumer's position",
-        "subscription.resumes-at-first-unacked": "one that hands over later gets fewer in its time",
-        "throttling.batch-counts-once": "one that hands over later gets fewer in its time",
+        "subscription.retains-until-acked": "what is expired is looked for after one consumer's position",
+        "subscription.resumes-at-first-unacked": "one that delivers later gets fewer in its time",
+        "throttling.batch-counts-once": "one that delivers later gets fewer in its time",
         "topics.ownership-change-loses-nothing": "the order it looks at is one consumer's",
         "listener.one-call-at-a-time": "of Key_Shared ones what has no key is not judged",
-        "flow/compacted-batch": "one that hands over later gets fewer in its time",
+        "flow/compacted-batch": "one that delivers later gets fewer in its time",
         "flow/last-chunks-without-first": "a chunk waits for its first one where consumers share messages",
     },
     "entries": {
@@ -115,7 +115,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "batching.closes-at-first-limit": "a send that may have waited was not in the batch in time",
         "batching.flush-closes-batch": "a send that may have waited was not in the batch in time",
         "resend.send-timeout": "the time counts from where a send may have waited",
-        "routing.partitions-are-independent": "a send that waits has its partition already, and others behind it",
+        "routing.partitions-are-independent": "a send that waits has its partition already, and others after it",
     },
     "receipted": {
         "ack.full-group-flushed-at-once": "the Go client sends each at once whose answer is waited for: no group fills",

@@ -98,7 +98,7 @@ class _Buffer:
 
 
 class _Watch:
-    """Shown subscriptions, chunks on their way to consumers, and messages handed over."""
+    """Shown subscriptions, chunks on their way to consumers, and messages delivered."""
 
     def __init__(self, found: Messages, events: Sorted, terms: dict[str, _Terms]) -> None:
         self.given_up: set[Chunked] = set()

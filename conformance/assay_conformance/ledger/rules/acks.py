@@ -18,7 +18,7 @@ class _AcknowledgedRule(Rule):
     def outlived(self, life: Life, sub: int) -> Iterator[tuple[Ack, Delivery, int]]:
         """Yield each acknowledgment that succeeded, a later delivery of the same copy, and how far clocks may differ.
 
-        A refusal behind the acknowledgment asks to see the message again.
+        A refusal after the acknowledgment asks to see the message again.
         """
         for ack in life.acks(sub):
             if ack.t_done is None or ack.batch != UNBATCHED:

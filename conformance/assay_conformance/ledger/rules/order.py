@@ -14,7 +14,7 @@ from assay_conformance.ledger.words import BUCKET_BITS
 class KeepsSendOrder(Rule):
     """One producer's messages on a partition are stored, and come to a consumer for the first time, as they were sent.
 
-    What the application sent a second time may be stored anywhere behind.
+    What the application sent a second time may be stored anywhere after.
     """
 
     requirement = clauses.ORDER

@@ -15,24 +15,24 @@ class Kind(StrEnum):
     `SHOWN`: what a call gave beside its end.
 
     `HANDED_OVER`: which messages a subscription gave to the application; `EXTENT`: whether that is all that its topics
-    hold; `DISORDER`: those that came for the first time behind a later one of their key or partition; `REPEATED`:
+    hold; `DISORDER`: those that came for the first time after a later one of their key or partition; `REPEATED`:
     those that came again.
 
-    `STORED`: which messages a topic holds; `STORED_DISORDER`: those behind a later one of their producer;
+    `STORED`: which messages a topic holds; `STORED_DISORDER`: those after a later one of their producer;
     `STORED_AGAIN`: those it holds twice; `CONTENT`: keys, properties and codecs.
 
     `SUBSCRIPTIONS`: those of a topic; `UNACKNOWLEDGED`: what one has left. `REGISTERED`: producers and consumers at the
-    brokers before the first is closed at the end of the Case; `CONNECTED`: connections behind the last close.
+    brokers before the first is closed at the end of the Case; `CONNECTED`: connections after the last close.
     `PROCESS`: whether the client's process lived.
     """
 
     ENDS = "end of the call"
     ALL_ENDS = "ends of all sends"
     SHOWN = "what the call shows"
-    HANDED_OVER = "messages handed over"
-    EXTENT = "share handed over"
-    DISORDER = "messages handed over out of order"
-    REPEATED = "messages handed over again"
+    HANDED_OVER = "messages delivered"
+    EXTENT = "share delivered"
+    DISORDER = "messages delivered out of order"
+    REPEATED = "messages delivered again"
     STORED = "messages stored"
     STORED_DISORDER = "messages stored out of order"
     STORED_AGAIN = "messages stored twice"

@@ -1,4 +1,4 @@
-"""What was handed over to the application, subscription by subscription."""
+"""What was delivered to the application, subscription by subscription."""
 
 from __future__ import annotations
 

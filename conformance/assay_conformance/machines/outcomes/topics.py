@@ -68,7 +68,7 @@ class Topics:
 
 
 def _disorder(messages: Collection[str]) -> Iterator[str]:
-    """Yield the messages that are stored behind a later one of their producer, by the first copy of each."""
+    """Yield the messages that are stored after a later one of their producer, by the first copy of each."""
     latest: dict[str, int] = defaultdict(lambda: -1)
     for name in dict.fromkeys(messages):
         producer, sent, number = name.partition("#")

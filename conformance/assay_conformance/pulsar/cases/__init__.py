@@ -1,8 +1,8 @@
 """The directed Cases: functions that return Case values, in a module or a folder of modules a chapter.
 
-The Cases of `chapter.some-words` stand in `<chapter>.py` or below `<chapter>/`; one that is about several chapters
-stands with one of them. A module that makes Cases of functions with arguments lists all of its Cases, as `CASES`; of
-any other each public function that returns a Case is one.
+The Cases of `chapter.some-words` are in `<chapter>.py` or below `<chapter>/`; a Case about several chapters is with one
+of them. A module that makes Cases of functions with arguments lists all of its Cases, as `CASES`; of any other each
+public function that returns a Case is one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def modules() -> Iterator[ModuleType]:
 
 @cache
 def cases_of(module: ModuleType) -> tuple[Case, ...]:
-    """Return the Cases of one module, in the order in which they stand there."""
+    """Return the Cases of one module, in the order in which they are defined."""
     listed: tuple[Case, ...] | None = getattr(module, "CASES", None)
     return tuple(make() for make in _makers(module)) if listed is None else listed
 

@@ -1,7 +1,7 @@
-"""What the Cases share in which packets are lost, doubled, overtaken, damaged, late or blocked.
+"""Helpers of the Cases in which packets are lost, duplicated, reordered, damaged, late or blocked.
 
-TCP repairs them, and a client notices time alone. What TCP cannot repair in time ends a connection: a partition that
-outlasts a keep-alive.
+TCP repairs that, and a client notices only a delay. What TCP cannot repair in time ends a connection: a partition that
+lasts longer than a keep-alive.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from assay_conformance.model.outside import Partition
 PATIENT = Limits(operation_ms=15_000, case_ms=40_000)
 SENDS = 40
 SEND_BYTES = 3_000
-"""Two packets each, and a bit."""
+"""More than two packets each."""
 with_packet_faults = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 
 
 def partitioned(
     words: str, title: str, requirements: tuple[str, ...], action: Partition, for_ms: int, *more: Fault, **fields: Any
 ) -> Case:
-    """Send before a partition, into it, and when it is over."""
+    """Send before a network partition, during it, and after it."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     begins = plan.last

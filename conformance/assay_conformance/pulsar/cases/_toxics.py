@@ -1,7 +1,7 @@
-"""Bytes that come late, slowly, in pieces or not to the end: toxics of toxiproxy, with the requirements of any day.
+"""Bytes that arrive late, slowly, in pieces or incompletely: toxics of toxiproxy, with requirements that always hold.
 
-A toxic lies on every connection of the Case. One that ends connections is healed after a while by its `until`, since a
-client is not to be asked to get through for ever.
+A toxic acts on every connection of the Case. One that ends connections is healed after a while by its `until`, since no
+client can succeed while it lasts.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ SEND_BYTES = 2_000
 with_toxics = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 SOON = Until(after_ms=400)
 ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
-"""All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
+"""All sends but the first are stored, and their receipts are lost, also with a slow broker."""
 
 
 def interrupted(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, **fields: Any) -> Case:
-    """Send, and end the connection for a reason below the protocol while receipts are awaited."""
+    """Send, and end the connection by a network fault while receipts are pending."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, SENDS, size=SEND_BYTES)
     plan.wait_fired(1)
-    plan.send(producer)  # some toxics act on the next byte only
+    plan.send(producer)  # some toxics act only on the next byte
     plan.wait_ops()
     return plan.case(
         words,

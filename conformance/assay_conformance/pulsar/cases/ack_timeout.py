@@ -1,4 +1,4 @@
-"""Cases for the acknowledgment time-out: twice each, with a short one, and with the shortest every client takes."""
+"""Cases for the acknowledgment time-out, each with a short one and with the shortest that every client accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay_conformance.pulsar.cases.nack.requests import REDELIVER
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The time-out and its tick; `over_ms`: what has not been asked for by then was not going to be."""
+    """The time-out and its tick; `over_ms`: the time after which no request for redelivery is still to come."""
 
     suffix: str
     timeout_ms: int
@@ -53,11 +53,11 @@ LEAST = Pace(
     1_000,
     {"tier": Tier.FULL, "limits": Limits(operation_ms=40_000, case_ms=60_000, least_wall_ms=10_000)},
 )
-"""C++ and what is built on it take no shorter one."""
+"""The C++ client, and clients built on it, accept no shorter one."""
 
 
 def comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) -> None:
-    """Wait until so many messages are asked for, receive them, and acknowledge them."""
+    """Wait until redelivery of so many messages is requested, receive them, and acknowledge them."""
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=deadline_ms)
     plan.receive(consumer, count, timeout_ms=2_000)
     plan.wait_ops()
@@ -72,13 +72,13 @@ def unacked_beyond_timeout(pace: Pace) -> Case:
     return pace.case(
         plan,
         "unacked-beyond-timeout",
-        "Two messages of three are not acknowledged within the ack time-out",
+        "Two of three messages are not acknowledged within the acknowledgment time-out",
         "ack-timeout.redelivery-requested-in-time",
     )
 
 
 def acked_on_non_persistent_topic(pace: Pace) -> Case:
-    """Let the time-out of messages pass that cannot come again: a non-persistent topic does not keep them."""
+    """Let the time-out pass for messages that cannot be redelivered: a non-persistent topic does not store them."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(2):
@@ -89,14 +89,14 @@ def acked_on_non_persistent_topic(pace: Pace) -> Case:
     case = pace.case(
         plan,
         "acked-on-non-persistent-topic",
-        "Six messages of a non-persistent topic are acknowledged, and nothing else happens for the time-out",
+        "Six messages of a non-persistent topic are acknowledged, and then the acknowledgment time-out passes",
         "ack-timeout.ended-by-ack",
     )
     return replace(case, topology=Topology(topics=(Topic(name="t", persistent=False),)))
 
 
 def held_by_type(pace: Pace, type: str) -> Case:
-    """Hand the second message over when half of the first one's time is over."""
+    """Deliver the second message when half of the first one's time-out has passed."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(pace.timeout_ms // 2)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
@@ -104,14 +104,14 @@ def held_by_type(pace: Pace, type: str) -> Case:
     return pace.case(
         plan,
         f"unacked-on-{type.replace('_', '-')}",
-        f"Of two messages on a subscription of type {type} one is held for the time-out",
+        f"One of two messages on a subscription of type {type} is not acknowledged within the acknowledgment time-out",
         "ack-timeout.request-fits-subscription-type",
         subscription_type=type,
     )
 
 
 def slow_application(pace: Pace) -> Case:
-    """Take the first message, settle it, and come back for the others after the time-out."""
+    """Receive and acknowledge the first message, and receive the others after the time-out."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=1)
     plan.ack(consumer)
     plan.wait_ms(pace.over_ms)
@@ -122,7 +122,7 @@ def slow_application(pace: Pace) -> Case:
     return pace.case(
         plan,
         "slow-application",
-        "Two messages wait in the queue for longer than the time-out",
+        "Two messages wait in the receiver queue for longer than the acknowledgment time-out",
         "ack-timeout.not-for-prefetched",
     )
 
@@ -136,7 +136,7 @@ def acked_in_time(pace: Pace) -> Case:
     return pace.case(
         plan,
         "acked-in-time",
-        "Two messages and a batch are acknowledged before the time-out",
+        "Two messages and a batch are acknowledged within the acknowledgment time-out",
         "ack-timeout.ended-by-ack",
         batch_index_ack=False,
     )
@@ -158,18 +158,26 @@ def acked_cumulatively(pace: Pace) -> Case:
 def unacked_chunked_message(pace: Pace) -> Case:
     plan, consumer = Schedule.with_consumer_of(chunks(0, 3), receives=1)
     comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
-    return pace.case(plan, "unacked-chunked-message", "A message in three chunks is held", "ack-timeout.ended-by-ack")
+    return pace.case(
+        plan,
+        "unacked-chunked-message",
+        "A message in three chunks is not acknowledged within the acknowledgment time-out",
+        "ack-timeout.ended-by-ack",
+    )
 
 
 def timeout_not_multiple_of_tick(pace: Pace) -> Case:
-    """Receive the second message shortly before a tick, which may be the first that counts for it."""
+    """Receive the second message shortly before a tick, which may be the first one of its time-out."""
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
     comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     ticks = f"{pace.timeout_ms} ms in ticks of {pace.tick_ms}"
     return pace.case(
-        plan, "timeout", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.tick-within-timeout"
+        plan,
+        "timeout",
+        f"Two messages are not acknowledged, with an acknowledgment time-out of {ticks}",
+        "ack-timeout.tick-within-timeout",
     )
 
 
@@ -185,7 +193,7 @@ def timeout_below_minimum() -> Case:
 
 
 TOO_SHORT_MS = 50
-"""Less than any client takes."""
+"""Less than any client accepts."""
 
 UNEVEN = (
     Pace("-not-multiple-of-tick", 500, 300, SHORT.fields),

@@ -1,4 +1,4 @@
-"""Cases for batch receive: each limit, what is there in part or not at all, and what happens meanwhile."""
+"""Cases for batch receive: each limit, too few messages or none, and what may happen meanwhile."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ BATCHES = ("batch_receive",)
 LIMITS = ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")
 
 SHORT_MS = 600
-"""A time-out that a full batch does not wait for: longer than any answer takes."""
+"""A time-out for which a full batch does not wait: longer than any answer takes."""
 
 ARRIVED_MS = 700
-"""By then what a broker was asked for has come: longer than any answer takes."""
+"""The time in which requested messages arrive: longer than any answer takes."""
 
 NACK_DELAY_MS = 200
 
@@ -26,7 +26,7 @@ def limit_of_number() -> Case:
         plan.wait_ops(plan.batch_receive(consumer))
     return plan.case(
         "batch-receive/limit-of-number",
-        "Ten messages are received in batches of at most four: two full ones, and one that ends with its time",
+        "Ten messages are received in batches of at most four: two full ones, and one that ends by its time-out",
         LIMITS,
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 4, "batch_receive_timeout_ms": 3 * SHORT_MS},
@@ -52,7 +52,7 @@ def limit_of_bytes() -> Case:
 
 
 def empty_and_partial() -> Case:
-    """Ask for a second batch before its messages come."""
+    """Call the second batch receive before its messages arrive."""
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.batch_receive(consumer))
@@ -62,7 +62,7 @@ def empty_and_partial() -> Case:
     plan.wait_ops(plan.batch_receive(consumer))
     return plan.case(
         "batch-receive/empty-and-partial",
-        "A batch receive ends empty, the next one with the three messages that come meanwhile, the last one empty",
+        "A batch receive ends empty, the next one with three messages that arrive during it, and the last one empty",
         LIMITS,
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 10, "batch_receive_timeout_ms": 2 * SHORT_MS},
@@ -70,7 +70,7 @@ def empty_and_partial() -> Case:
 
 
 def beside_single_receives() -> Case:
-    """Receive by both calls: each message is handed over once and in order."""
+    """Receive by both calls: together they deliver each message once and in order."""
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.send(producer, 12)
@@ -81,7 +81,8 @@ def beside_single_receives() -> Case:
     plan.wait_ops(plan.receive(consumer, 1, SHORT_MS))
     return plan.case(
         "batch-receive/beside-single-receives",
-        "Twelve messages are received, one and three at a time in turn, and acknowledged; then no more come",
+        "Twelve messages are received, alternately by a receive and a batch receive of three, and acknowledged; then "
+        "no more arrive",
         (
             *LIMITS,
             "ordering.delivers-in-message-id-order",
@@ -112,7 +113,7 @@ def partitions() -> Case:
 
 
 def redelivered() -> Case:
-    """Nack messages, which come again in a batch."""
+    """Nack messages, which are redelivered into a batch receive."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.batch_receive(consumer))
     plan.ack(consumer, messages=(1, 3))
@@ -122,7 +123,7 @@ def redelivered() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "batch-receive/redelivered",
-        "Of a batch of four messages two are refused, and come again in the next batch",
+        "Two messages of a batch receive of four are nacked, and are redelivered in the next one",
         (*LIMITS, "nack.redelivery-requested-in-time"),
         capabilities=(*BATCHES, "nack_delay"),
         consumer={
@@ -146,7 +147,7 @@ def reconnects_while_waiting() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "batch-receive/reconnects-while-waiting",
-        "The connection is lost with the second of three messages, while a batch receive waits for five",
+        "The connection is lost at the second of three messages, while a batch receive waits for five",
         ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "ordering.delivers-in-message-id-order"),
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": STARVED_MS},
@@ -163,7 +164,7 @@ def closed_while_waiting() -> Case:
     plan.wait_ops(waiting)
     return plan.case(
         "batch-receive/closed-while-waiting",
-        "Five messages fill a batch; a consumer is closed while the next one waits",
+        "Five messages fill a batch receive; the consumer is closed while the next one waits",
         ("batch-receive.ends-at-first-limit", "robustness.calls-do-not-hang"),
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_messages": 5, "batch_receive_timeout_ms": 3 * SHORT_MS},

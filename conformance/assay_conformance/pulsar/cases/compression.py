@@ -1,4 +1,4 @@
-"""Compression in both directions: what the client wrote is read by the bench, what the bench stored by the client."""
+"""Compression in both directions: the bench reads what the client wrote, and the client what the bench stored."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REQUIREMENTS = {
     "NONE": ("compression.uncompressed-size-exact",),
     "ZLIB": ("compression.interoperable-format", "compression.uncompressed-size-exact"),
 }
-"""Requirements of the Cases of sends, where not the format alone: a size can be judged only where it is
-decompressed."""
+"""Requirements of the Cases of sends, unless only the format is judged: a size can be judged only after
+decompression."""
 
 COMPRESSED_BYTES = 5_000
-"""A body of so many is compressed by every client: Java's leaves those below 4 KiB alone, and few applications set its
-`compression_min_bytes`."""
+"""Every client compresses a body of so many bytes: the Java client leaves bodies below 4 KiB uncompressed, and few
+applications set its `compression_min_bytes`."""
 
 SIZES = (1, 16, 64, COMPRESSED_BYTES)
 """Some of these bodies grow when they are compressed; payloads of the suite do not shrink."""
 
 SILENT_MS = 700
-"""How long a consumer has to report what it could not read: longer than any answer takes."""
+"""How long a consumer has for reporting what it could not read: longer than any answer takes."""
 
 
 def sends(codec: str) -> Case:
@@ -41,7 +41,7 @@ def sends(codec: str) -> Case:
 
 
 def empty_bodies(codec: str) -> Case:
-    """Send bodies of no bytes, which give a decompressor an empty output buffer and are messages all the same."""
+    """Send empty bodies, which give a decompressor an empty output buffer and are messages all the same."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, size=0)
@@ -50,7 +50,7 @@ def empty_bodies(codec: str) -> Case:
     plan.wait_ops()
     return plan.case(
         f"compression/empty-{codec.lower()}",
-        f"An empty message is sent with compression {codec}, followed by one that is not empty",
+        f"An empty message is sent with compression {codec}, and then one that is not empty",
         ("compression.interoperable-format", "robustness.edge-case-payloads-round-trip"),
         capabilities=("producer",),
         producer={"compression": codec},
@@ -75,7 +75,7 @@ def reads_every_codec() -> Case:
 def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields: Any) -> Case:
     """Send these entries and three readable ones after them to a consumer with a queue of two.
 
-    Clients have crashed on less, so each Case has a process of its own.
+    Such input has crashed clients, so each Case has a process of its own.
     """
     plan, consumer = Schedule.with_consumer(stored=[*entries, *plains(range(100, 103))])
     plan.wait_ops(plan.receive(consumer, 3, timeout_ms=STARVED_MS))

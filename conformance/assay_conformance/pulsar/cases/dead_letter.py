@@ -1,6 +1,6 @@
-"""Cases for letters: messages nacked until they are dead, and messages sent round once more.
+"""Cases for dead letters and retry letters: messages nacked too often, and messages passed to reconsume_later.
 
-The letter topics are topics of the Case, so that what is stored there is known by name.
+The letter topics are topics of the Case, so that their contents are recorded under known names.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ DEAD: Config = {**SHARED, "max_redeliver_count": 1}
 RETRY: Config = {**SHARED, "retry_letters": True}
 TO_DLQ, TO_RETRY = Scope(topic="t-s-DLQ"), Scope(topic="t-s-RETRY")
 WHOLE: dict[str, Any] = {"key": "k", "ordering_key": "o", "properties": {"sent": "with"}}
-"""Everything that a copy has to carry, too."""
+"""What a letter has to copy from its message."""
 
 BURIES = ("consumer", "dead_letter")
 RETRIES = ("producer", "consumer", "retry_letter")
 
 LATE_MS = 400
-"""Longer than a group of acknowledgments is kept."""
+"""Longer than the acknowledgment group interval."""
 
 BETWEEN_MS = 40
 
 SENT_AGAIN_MS = 1_500
-"""How long the way back to a broker may take, and what is sent there again."""
+"""How long reconnecting may take, with the sends that are repeated then."""
 
 LETTER_BYTES = 300
 
@@ -55,7 +55,7 @@ SETTLED_MS = 700
 
 
 def _nack(plan: Schedule, consumer: int, times: int) -> None:
-    """Nack what comes, the same message again and again, so often."""
+    """Receive a message and nack it, this many times."""
     for delivery in range(1, times + 1):
         plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
         plan.wait_ops(plan.nack(consumer, messages=[delivery]))
@@ -90,7 +90,7 @@ def nacked_beyond_max_redeliver_count() -> Case:
 
 
 def partly_acked_batch() -> Case:
-    """Of a batch that has come for the last time one message is acknowledged, and then the others are refused."""
+    """Acknowledge one message of a batch at its last redelivery, and then nack the others."""
     plan, client = Schedule.with_client(stored=[batch(range(3))])
     consumer = plan.consumer(client)
     plan.wait_ops(plan.receive(consumer, 3, REDELIVERED_MS))
@@ -102,7 +102,7 @@ def partly_acked_batch() -> Case:
     plan.wait_ops(plan.receive(reader, 3, REDELIVERED_MS))
     return plan.case(
         "dead-letter/partly-acked-batch",
-        "Three messages of a batch are nacked; when they have come again, one is acknowledged, and two are nacked",
+        "Three messages of a batch are nacked; once they are redelivered, one is acknowledged and two are nacked",
         ("dead-letter.acked-stays-out",),
         capabilities=(*BURIES, "batch_index_ack"),
         assumes=("batch_index",),
@@ -112,7 +112,7 @@ def partly_acked_batch() -> Case:
 
 
 def batch_beyond_max_redeliver_count() -> Case:
-    """Nack a batch as a whole, each time that it comes, until each of its messages is a dead letter."""
+    """Nack all messages of a batch, each time it is delivered, until each of them is a dead letter."""
     plan, client = Schedule.with_client(stored=[batch(range(BATCHED))])
     consumer = plan.consumer(client)
     for round in range(2):
@@ -132,7 +132,7 @@ def batch_beyond_max_redeliver_count() -> Case:
 
 
 def _receipt_late(plan: Schedule, letters: Scope) -> Fault:
-    """Hold the first receipt of a letter so long that an acknowledgment which does not wait for it is seen."""
+    """Hold the first receipt of a letter long enough to see an ACK that does not wait for it."""
     plan.wait_fired(0)
     plan.wait_ms(LATE_MS)
     return Fault(trigger=down("SEND_RECEIPT"), scope=letters, action=Hold(), until=Until(step=plan.last))
@@ -148,8 +148,8 @@ def _nacked_twice(
 ) -> Case:
     """Nack a message twice.
 
-    The last wait is for whatever a letter that could not be sent at first takes: the message comes again without being
-    handed over. With `late`, the receipt of the letter is kept back.
+    The last wait is for a letter that could not be sent at first: its message is redelivered, but not to the
+    application. With `late`, the receipt of the letter is delayed.
     """
     plan, client = Schedule.with_client(stored=plains([0]))
     consumer = plan.consumer(client)
@@ -172,7 +172,7 @@ def _nacked_twice(
 def dead_letter_receipt_late() -> Case:
     return _nacked_twice(
         "receipt-late",
-        "The receipt of a dead letter takes longer than acknowledgments are kept together",
+        "The receipt of a dead letter takes longer than the acknowledgment group interval",
         late=True,
     )
 
@@ -180,7 +180,7 @@ def dead_letter_receipt_late() -> Case:
 def dead_letter_send_error() -> Case:
     return _nacked_twice(
         "send-error",
-        "The broker does not take a dead letter the first time",
+        "The broker refuses the first send of a dead letter",
         Fault(trigger=up("SEND"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
     )
 
@@ -188,7 +188,7 @@ def dead_letter_send_error() -> Case:
 def dead_letter_producer_rejected_once() -> Case:
     return _nacked_twice(
         "producer-rejected-once",
-        "The broker does not let the producer of dead letters in the first time",
+        "The broker refuses the producer of dead letters the first time",
         Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
     )
 
@@ -211,7 +211,7 @@ def consumer_closed_before_receipt() -> Case:
     plan.wait_ms(SENT_AGAIN_MS)
     return plan.case(
         "dead-letter/consumer-closed-before-receipt",
-        "A consumer closes before its dead letter has a receipt, and the letter is sent again",
+        "A consumer is closed before its dead letter has a receipt, and the dead letter is sent again",
         ("dead-letter.copy-is-complete",),
         capabilities=("producer", *BURIES),
         producer={"compression": "LZ4"},
@@ -228,7 +228,7 @@ def consumer_closed_before_receipt() -> Case:
 def initial_subscription() -> Case:
     return _nacked_twice(
         "initial-subscription",
-        "The dead letter topic is to have a subscription before the first letter comes",
+        "The dead letter topic gets a subscription before the first dead letter",
         about="dead-letter.initial-subscription",
         dead_letter_subscription="keeper",
     )
@@ -246,7 +246,7 @@ def two_consumers() -> Case:
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "dead-letter/two-consumers",
-        "Two consumers of one subscription have dead letters to send",
+        "Two consumers of one subscription send dead letters",
         ("dead-letter.original-acked-after-receipt",),
         capabilities=("producer", *BURIES),
         consumer={**DEAD, "subscription_type": "key_shared"},
@@ -261,7 +261,7 @@ def chunked_message() -> Case:
     _read_dead_letter(plan, client, consumer)
     return plan.case(
         "dead-letter/chunked-message",
-        "A message in three chunks is nacked twice, where a frame holds 2,000 bytes",
+        "A message in three chunks is nacked twice, with frames of at most 2,000 bytes",
         ("dead-letter.large-message-chunked",),
         capabilities=(*BURIES, "chunking_consumer", "chunking_producer"),
         consumer=DEAD,
@@ -273,7 +273,7 @@ def chunked_message() -> Case:
 def sent_round(
     words: str, title: str, *faults: Fault, rounds: int = 1, late: bool = False, **config: ConfigValue
 ) -> Case:
-    """Send a message to the retry letter topic. With `late`, the receipt of the first letter is kept back."""
+    """Send a message to the retry letter topic. With `late`, the receipt of the first letter is delayed."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, **WHOLE))
@@ -300,7 +300,7 @@ def sent_round(
 def beyond_max_redeliver_count() -> Case:
     return sent_round(
         "beyond-max-redeliver-count",
-        "A message that may go round once is sent round twice",
+        "A message with a limit of one redelivery is passed to reconsume_later twice",
         rounds=2,
         max_redeliver_count=1,
     )

@@ -1,4 +1,4 @@
-"""Delayed delivery: ticks of a tenth of a second, so that early can be distinguished from due."""
+"""Delayed delivery, with ticks of 100 ms, so that an early delivery can be told from a due one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAR_MS = 4_102_444_800_123
 
 
 def _out_of_order(words: str, title: str, *, strict: bool = False) -> Case:
-    """Send messages due in another order than they are sent in, and one that is due at once."""
+    """Send messages that are due in another order than they are sent in, and one that is due at once."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client)
@@ -53,7 +53,7 @@ def delayed_for_an_exclusive_consumer() -> Case:
     plan.receive(consumer, 2, wait=True)
     return plan.case(
         "delayed/delayed-for-an-exclusive-consumer",
-        "A delayed message and one without a delay, for an exclusive consumer",
+        "A delayed message and one without a delay are sent to an exclusive consumer",
         ("delayed.ignored-on-exclusive-and-failover",),
         capabilities=NEEDED,
         topology=Topology(topics=TOPICS),
@@ -82,7 +82,7 @@ def broker_restarted_while_delayed() -> Case:
 
 
 def deliver_after_and_deliver_at() -> Case:
-    """Delay by a year, a millisecond and an hour: no consumer waits for the messages."""
+    """Send with delays of a year, a millisecond and an hour; no consumer waits for the messages."""
     plan, producer = Schedule.with_producer()
     for delay_ms in (31_536_000_000, 1, 3_600_000):
         plan.send(producer, deliver_after_ms=delay_ms)
@@ -90,7 +90,7 @@ def deliver_after_and_deliver_at() -> Case:
     plan.wait_ops()
     return plan.case(
         "delayed/deliver-after-and-deliver-at",
-        "Delayed messages, by a delay and by a time",
+        "Messages are delayed by a delay and by a time of delivery",
         ("delayed.sets-deliver-at-time",),
         capabilities=("producer", "delayed_delivery"),
         topology=Topology(topics=TOPICS),

@@ -11,20 +11,20 @@ AWAY_MS = 200
 """Clients reconnect after 100 ms or a little more."""
 
 QUIET_MS = 400
-"""How long a consumer waits for a message that must not come."""
+"""How long a consumer waits for a message that must not arrive."""
 
 STALL_MS = 1_000
-"""Silence that counts as a stall, after an outage."""
+"""Time without a delivery after an outage that counts as a stall."""
 
 WATCHED_MS = STALL_MS + 4 * AWAY_MS
-"""How long nothing else may happen after an outage, so that it can be judged: a client has this time in addition to
-reconnect, and a pause of the machine delays it by up to 250 ms before the Case does not count."""
+"""How long nothing else may happen after an outage, so that it can be judged: a client has this time beyond its
+reconnect, and a pause of the machine may add up to 250 ms before the Case no longer counts."""
 
 OPENING_MS = 1_000
 """How long opening a consumer may take."""
 
 NEAR_MS = 100
-"""The shortest wait before a client reconnects: a time-out that ends so early in it would end all of it."""
+"""The shortest wait before a client reconnects."""
 
 ROOM = 2
 
@@ -40,7 +40,7 @@ def no_faults() -> Case:
     plan.wait_ops()
     return plan.case(
         "delivery/no-faults",
-        "Six messages are sent, received and acknowledged; then no more come",
+        "Six messages are sent, received and acknowledged; then no more arrive",
         (
             "delivery.successful-send-is-delivered",
             "delivery.no-phantom-messages",
@@ -87,7 +87,7 @@ def outage_while_sending() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "delivery/outage-while-sending",
-        "Six messages are being sent when the connection is lost, and six more before there is another one",
+        "Six messages are being sent when the connection is lost, and six more before the client has reconnected",
         (
             "delivery.successful-send-is-delivered",
             "delivery.no-phantom-messages",
@@ -102,9 +102,8 @@ def outage_while_sending() -> Case:
 
 
 def sends_after_outage() -> Case:
-    """Keep a receive pending; new messages come as soon as its client has reconnected.
-
-    Producer and consumer may have connections of their own: all end.
+    """Keep a receive pending; new messages are sent as soon as its client has reconnected. Producer and consumer may
+    have separate connections: all of them are cut.
     """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -153,7 +152,7 @@ def disconnected_near_operation_timeout() -> Case:
     plan.wait_ops(*(plan.ack(consumer) for consumer in consumers))
     return plan.case(
         "delivery/disconnected-near-operation-timeout",
-        "The connection is lost when the time-out for opening a consumer is almost over",
+        "The connection is lost just before the time-out of opening a consumer would end",
         ("delivery.resumes-after-fault",),
         capabilities=("resend_pending",),
         consumer=EARLIEST,
@@ -175,7 +174,7 @@ def rejected_send_not_stored() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "delivery/rejected-send-not-stored",
-        "Five messages are sent by a producer with room for two, and the store is slow",
+        "Five messages are sent through a pending queue of two, and the store is slow",
         ("delivery.failed-send-is-not-stored",),
         consumer=EARLIEST,
         producer={"max_pending_messages": ROOM, "block_if_queue_full": False},
@@ -183,7 +182,7 @@ def rejected_send_not_stored() -> Case:
 
 
 def beside_an_unread_consumer() -> Case:
-    """Receive beside a consumer for which more messages wait than its queue takes."""
+    """Receive while another consumer of the client has a backlog larger than its queue, and is not received from."""
     plan = Schedule()
     for topic, count in (("unread", 200), ("read", 30)):
         plan.broker("store_entries", topic=f"{topic}-partition-0", entries=plains(range(count)))
@@ -193,7 +192,7 @@ def beside_an_unread_consumer() -> Case:
     plan.wait_ops(plan.receive(consumer, 30, STALL_MS + WATCHED_MS))
     return plan.case(
         "delivery/beside-an-unread-consumer",
-        "A consumer of partitions receives thirty messages, while another one of its client is not read from",
+        "A consumer of partitions receives thirty messages while another consumer of its client is not received from",
         ("delivery.reaches-waiting-receive",),
         capabilities=("consumer", "partitioned_topics"),
         topology=Topology(topics=tuple(Topic(name=name, partitions=3) for name in ("unread", "read"))),
@@ -202,7 +201,7 @@ def beside_an_unread_consumer() -> Case:
 
 
 def receive_across_reconnect() -> Case:
-    """Reconnect while a receive waits; no second message helps the first one out of the queue."""
+    """Reconnect while a receive waits; no second message follows that could push the first one out of the queue."""
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 2, WATCHED_MS)
     asked = plan.last
@@ -211,7 +210,7 @@ def receive_across_reconnect() -> Case:
     plan.wait_ops()
     return plan.case(
         "delivery/receive-across-reconnect",
-        "A receive waits while its consumer loses its connection; one message comes behind that",
+        "A receive waits while its consumer loses its connection; one message is sent after that",
         ("delivery.reaches-waiting-receive",),
         capabilities=("consumer",),
         consumer=EARLIEST,

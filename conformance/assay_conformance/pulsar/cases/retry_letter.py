@@ -1,4 +1,4 @@
-"""Retry letters: messages that an application asks to have again later, by way of a topic of their own (PIP-58)."""
+"""Retry letters: messages that reconsume_later delivers again later, by way of the retry letter topic (PIP-58)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from assay_conformance.pulsar.cases.dead_letter import TO_RETRY, sent_round
 
 
 def reconsumed_twice() -> Case:
-    return sent_round("reconsumed-twice", "A message with keys and properties is to come later, twice", rounds=2)
+    return sent_round(
+        "reconsumed-twice", "A message with keys and properties is passed to reconsume_later twice", rounds=2
+    )
 
 
 def retry_letter_receipt_late() -> Case:
     return sent_round(
         "receipt-late",
-        "The receipt of a retry letter takes longer than acknowledgments are kept together",
+        "The receipt of a retry letter takes longer than the acknowledgment group interval",
         late=True,
     )
 
 
 def retry_letter_send_error() -> Case:
-    """Fail the first retry letter: the message comes again, and is sent round after all."""
+    """Let the first retry letter fail: the message is redelivered, and its retry letter sent then."""
     return sent_round(
         "send-error",
-        "The broker does not take a retry letter the first time",
+        "The broker refuses the first send of a retry letter",
         Fault(trigger=up("SEND"), scope=TO_RETRY, action=AnswerError("NotAllowedError")),
         rounds=2,
     )

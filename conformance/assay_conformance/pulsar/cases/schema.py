@@ -1,4 +1,4 @@
-"""Values with a schema: stated, named by messages, asked for by version, and refused.
+"""Values with a schema: stated by producers and consumers, named in messages, requested by version, and refused.
 
 The payload of a message is a record of one fixed field, so that its encoding is the payload itself. The second and the
 third schema have one more field each, of no bytes.
@@ -64,7 +64,7 @@ def read_by(
     plan.wait_ops(plan.value(consumer, messages=(1, 2, 3)))
     return plan.case(
         f"schema/read-by-{way.replace(' ', '-')}",
-        f"Three values of one schema are handed over by a {way}, and read",
+        f"Three values of one schema are delivered by a {way}, and read",
         ("schema.own-values-are-read",),
         capabilities=("producer", "consumer", "schema", *capabilities),
         consumer=EARLIEST,
@@ -77,7 +77,7 @@ def stated_again() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "schema/stated-again-on-reconnect",
-        "A producer with a schema comes back on another connection",
+        "A producer with a schema reconnects",
         ("schema.stated-in-registrations", "schema.version-in-metadata"),
         capabilities=("producer", "schema", "resend_pending"),
         faults=(cut_at_send(2),),
@@ -91,7 +91,7 @@ def batched() -> Case:
     plan.wait_ops()
     return plan.case(
         "schema/batched",
-        "Values of a schema in batches of two",
+        "Values of a schema are sent in batches of two",
         ("schema.version-in-metadata",),
         capabilities=("producer", "schema", "batching"),
         producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 50},
@@ -99,7 +99,7 @@ def batched() -> Case:
 
 
 def two_versions(*, durable: bool, partitions: int = 0) -> Case:
-    """Send with two schemas to a consumer whose own is a third."""
+    """Send with two schemas to a consumer with a third one."""
     plan, client = Schedule.with_client()
     for schema in (FIRST, SECOND):
         plan.wait_ops(plan.send(plan.producer(client, **schema), 3))
@@ -128,7 +128,7 @@ def refused(kind: str, words: str, schema: dict[str, Any]) -> Case:
     plan.wait_ops(plan.send(first))
     plan.wait_ops(plan.close(first))
     plan.wait_ops((plan.producer if kind == "producer" else plan.consumer)(client, wait=False, **schema))
-    plan.wait_ms(500)  # whether it asks again
+    plan.wait_ms(500)  # shows whether it tries again
     requirements = ("schema.incompatible-is-final", *(("schema.other-type-refused",) if schema == STRING else ()))
     return plan.case(
         f"schema/{kind}-{words}-refused",

@@ -1,4 +1,4 @@
-"""Cases for seeks: to a message, into a batch, to a time, and with different orders of answer and new SUBSCRIBE."""
+"""Cases for seeks: to a message, into a batch, to a time, and with the answer before or after the new SUBSCRIBE."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
 
 RETURNED_MS = 3_000
-"""By then a client on a busy machine has subscribed again."""
+"""The time in which a client has subscribed again, also on a busy machine."""
 
 FIRST_MS, STEP_MS = 1_000_000, 1_000
-"""Publish times of stored messages: message n has FIRST_MS + n * STEP_MS, whatever the wall clock shows."""
+"""Publish times of stored messages: message n has FIRST_MS + n * STEP_MS, independent of the wall clock."""
 
 PARTITIONS = 3
 
@@ -40,7 +40,7 @@ def backward_to_message_id() -> Case:
 
 
 def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
-    """Seek the third message of a batch of five, after eight of ten were received."""
+    """Seek to the third message of a batch of five, after eight of ten were received."""
     plan, reading = Schedule.with_consumer(stored=[batch(range(5)), batch(range(5, 10))])
     plan.wait_ops(plan.receive(reading, 8, STARVED_MS))
     plan.wait_ops(plan.seek(reading, delivery=3))
@@ -87,14 +87,14 @@ def to_timestamp() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/to-timestamp",
-        "The consumer seeks a time just before the fifth of ten messages was published",
+        "The consumer seeks to a time just before the fifth of ten messages was published",
         ("seek.starts-at-target",),
         consumer={**EARLIEST, "receiver_queue_size": 4},
     )
 
 
 def forward() -> Case:
-    """Seek forward, behind all prefetched messages."""
+    """Seek forward past all prefetched messages."""
     plan, consumer = Schedule.with_consumer(stored=[timed(number) for number in range(20)])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
@@ -102,17 +102,14 @@ def forward() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/forward",
-        "With eight messages in its receiver queue the consumer seeks forward past all of them",
+        "The consumer seeks forward past the eight messages in its receiver queue",
         ("seek.starts-at-target", "seek.discards-prefetched"),
         consumer={**EARLIEST, "receiver_queue_size": 8},
     )
 
 
 def forward_on_partitions() -> Case:
-    """Seek forward on partitions.
-
-    The messages of all partitions may have been put into one queue, which is not the one of any of them.
-    """
+    """Seek forward on partitions. A client may keep the messages of all partitions in one shared queue."""
     plan = Schedule()
     for partition in range(PARTITIONS):
         entries = [timed(number) for number in range(20)]
@@ -125,7 +122,7 @@ def forward_on_partitions() -> Case:
     plan.wait_ops()
     return plan.case(
         "seek/forward-on-partitions",
-        "With messages of three partitions in its receiver queues a consumer seeks forward past all of them",
+        "A consumer of three partitions seeks forward past all messages in its receiver queues",
         ("seek.discards-prefetched", "robustness.calls-do-not-hang"),
         capabilities=("partitioned_topics",),
         consumer={**EARLIEST, "receiver_queue_size": 8},
@@ -156,7 +153,7 @@ def _answer_until(until: Until) -> Fault:
 
 
 def _subscribed_late(plan: Schedule, seek: int) -> tuple[Fault, ...]:
-    """Keep the consumer unsubscribed until the seek has ended, or could have ended and did not."""
+    """Keep the consumer unsubscribed until the seek has ended, or has not ended although it could have."""
     plan.wait_fired(1)
     plan.wait_ops(seek, deadline_ms=HELD_UP_MS)
     return (
@@ -257,7 +254,7 @@ def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s", *
 
 
 def _asks_for_more(plan: Schedule, reader: int) -> None:
-    """Call has_message_available."""
+    """Append a call of has_message_available."""
     plan.wait_ops(plan.has_message_available(reader))
 
 
@@ -284,14 +281,14 @@ def has_message_available() -> Case:
     _reads(plan, reader, 1)
     return plan.case(
         "seek/has-message-available",
-        "A reader reads ten messages, the last two again, and again by time, and asks for more each time",
+        "A reader reads ten messages, the last two again by id and by time, and calls has_message_available each time",
         ("seek.has-message-available-after-read", "seek.has-message-available-before-read"),
         consumer=EARLIEST,
     )
 
 
 def has_message_available_from_latest() -> Case:
-    """Begin at the end of the topic, and seek back by time before anything is read."""
+    """Start at the end of the topic, and seek back by time before anything is read."""
     plan = Schedule(stored=[timed(number) for number in range(10)])
     reader = _reader(plan, "latest")
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 3 * STEP_MS)
@@ -299,7 +296,8 @@ def has_message_available_from_latest() -> Case:
         _reads(plan, reader, 1)
     return plan.case(
         "seek/has-message-available-from-latest",
-        "A reader at the end of ten messages seeks the fourth by its time, and asks for more before each message",
+        "A reader at the end of ten messages seeks to the fourth by time, and calls has_message_available before each "
+        "message",
         (
             "seek.has-message-available-before-read",
             "seek.has-message-available-after-read",
@@ -318,7 +316,7 @@ def has_message_available_at_end() -> Case:
     _seeks(plan, reader, delivery=4)
     return plan.case(
         "seek/has-message-available-at-end",
-        "A reader begins at the end, and another seeks the last message",
+        "One reader starts at the end of its topic, and another seeks to the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
@@ -333,26 +331,26 @@ def time_after_last_message() -> Case:
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
         "seek/time-after-last-message",
-        "Readers at the beginning, at the end and in between seek a time after the last message",
+        "Readers at the beginning, at the end and in between seek to a time after the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
 def time_after_last_message_inclusive() -> Case:
-    """Seek a time with `start_inclusive`, which applies to messages, and not to times."""
+    """Seek to a time with `start_inclusive`, which applies to message ids and not to times."""
     plan = Schedule(stored=[timed(number) for number in range(4)])
     _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
     return plan.case(
         "seek/time-after-last-message-inclusive",
-        "A reader with start_inclusive seeks a time after the last message",
+        "A reader with start_inclusive seeks to a time after the last message",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
 
 
 def grows_behind_latest() -> Case:
-    """Begin at the end, and ask before and after each message that comes."""
+    """Start at the end, and call has_message_available before and after each new message."""
     plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan, "latest")
     _asks_for_more(plan, reader)
@@ -362,7 +360,7 @@ def grows_behind_latest() -> Case:
         _reads(plan, reader, 1)
     return plan.case(
         "seek/grows-behind-latest",
-        "A reader at the end of three messages asks for more before and after each that comes",
+        "A reader at the end of three messages calls has_message_available before and after each new one",
         (
             "seek.has-message-available-before-read",
             "seek.has-message-available-after-read",
@@ -372,7 +370,7 @@ def grows_behind_latest() -> Case:
 
 
 def grows_behind_time() -> Case:
-    """Seek to a time after the last message: what comes then is more, whatever time it has."""
+    """Seek to a time after the last message: a message sent after that is available, whatever its publish time."""
     plan = Schedule(stored=[timed(number) for number in range(3)])
     reader = _reader(plan)
     _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
@@ -381,7 +379,7 @@ def grows_behind_time() -> Case:
     _reads(plan, reader, 1)
     return plan.case(
         "seek/grows-behind-time",
-        "A reader seeks a time after the last message, and one comes",
+        "A reader seeks to a time after the last message, and then one is sent",
         ("seek.has-message-available-before-read", "seek.has-message-available-after-read"),
         consumer=EARLIEST,
     )
@@ -393,7 +391,7 @@ def empty_topic() -> Case:
     _asks_for_more(plan, reader)
     return plan.case(
         "seek/empty-topic",
-        "A reader of a topic without messages asks for more",
+        "A reader of a topic without messages calls has_message_available",
         ("seek.has-message-available-before-read",),
         consumer=EARLIEST,
     )
@@ -429,7 +427,7 @@ def has_message_available_in_batch() -> Case:
 
 
 HELD_UP_MS = 400
-"""Time for a client to end a seek too early, or to accept a second one."""
+"""The time in which a faulty client ends a seek too early, or accepts a second one."""
 
 
 CASES = (

@@ -1,4 +1,4 @@
-"""Cases for table views: what they hold when they open, and what comes while they are open."""
+"""Cases for table views: their content when they open, and updates while they are open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay_conformance.model.fault import Cut, Fault
 
 VIEWS = ("table_view",)
 FOLLOWED_MS = 1_200
-"""By then what was stored is in every view that is open."""
+"""The time in which stored messages reach every open table view."""
 
 REQUIREMENTS = ("table-view.holds-what-was-stored", "table-view.follows-its-topic", "table-view.reports-each-value")
 
@@ -21,7 +21,7 @@ def _keyed(key: str, number: int, size: int = 64) -> dict[str, Any]:
 
 
 def follows_partitions() -> Case:
-    """Set keys, set them again and remove them; one message has none. Each partition has its own reader."""
+    """Set keys, set them again and remove them; one message has no key. Each partition has its own reader."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c", "a", "b", "d"):
@@ -40,7 +40,8 @@ def follows_partitions() -> Case:
     plan.wait_ops(plan.close(view))
     return plan.case(
         "table-view/follows-partitions",
-        "A table view of three partitions opens when keys were set, set again and removed, and follows more of that",
+        "A table view of three partitions opens after keys were set, set again and removed, and follows further "
+        "changes",
         (*REQUIREMENTS, "robustness.calls-do-not-hang"),
         capabilities=("producer", *VIEWS, "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3),)),
@@ -48,7 +49,7 @@ def follows_partitions() -> Case:
 
 
 def returns() -> Case:
-    """Unload the topic of a table view, which goes on where it was."""
+    """Unload the topic of a table view, which must continue from its position."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     for key in ("a", "b", "c"):
@@ -67,14 +68,14 @@ def returns() -> Case:
     plan.wait_ops(plan.close(view))
     return plan.case(
         "table-view/returns",
-        "The topic of a table view is unloaded, and a key is set, set again and removed when it is back",
+        "The topic of a table view is unloaded, and after the reconnect a key is set, set again and removed",
         (*REQUIREMENTS, "robustness.calls-do-not-hang"),
         capabilities=("producer", *VIEWS),
     )
 
 
 def opens_over_a_loss() -> Case:
-    """Lose the connection while a table view opens: what was read before need not be read again."""
+    """Lose the connection while a table view opens, after it has read some messages."""
     plan = Schedule()
     entries = [_keyed(key, number) for number, key in enumerate(("a", "b", "a", "c", "b"))]
     plan.broker("store_entries", topic="t", entries=[*entries, batch(range(5, 8)), _keyed("d", 8), _keyed("c", 9, 0)])
@@ -83,7 +84,7 @@ def opens_over_a_loss() -> Case:
     plan.wait_ops(plan.close(view))
     return plan.case(
         "table-view/opens-over-a-loss",
-        "The connection of a table view is lost while it reads what there is",
+        "The connection of a table view is lost while it reads the topic's existing messages",
         ("table-view.holds-what-was-stored", "robustness.calls-do-not-hang"),
         capabilities=VIEWS,
         faults=(Fault(trigger=down("MESSAGE", k=3), action=Cut()),),
@@ -100,7 +101,7 @@ def empty_topic() -> Case:
     plan.wait_ops(plan.close(view))
     return plan.case(
         "table-view/empty-topic",
-        "A table view opens on a topic without messages, and gets its first",
+        "A table view opens on a topic without messages, and then gets the first one",
         ("table-view.follows-its-topic", "table-view.reports-each-value", "robustness.calls-do-not-hang"),
         capabilities=VIEWS,
     )

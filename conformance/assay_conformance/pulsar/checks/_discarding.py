@@ -1,6 +1,6 @@
 """What a client owes for a message that it cannot read: that costs this message only.
 
-It is not handed over, an ACK says why, its permit comes back, and the connection goes on. A permit that never comes
+It is not delivered, an ACK says why, its permit comes back, and the connection goes on. A permit that never comes
 back shows when none is left: everything granted was used, the application took all that came, and no more is granted.
 """
 

@@ -19,7 +19,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class AckTimeoutLate(Redelivery[Any]):
-    """Held messages are asked for late."""
+    """Redelivery of messages held beyond the acknowledgment time-out is requested late."""
 
     breaks = "ack-timeout.redelivery-requested-in-time"
     stands_for = "a timer that ticks coarsely"
@@ -30,10 +30,11 @@ class AckTimeoutLate(Redelivery[Any]):
 
 
 class HoldsAgainBehindHandler(Subscription):
-    """The clock of a message of several topics begins again when its handler returns, acknowledged or not."""
+    """The acknowledgment time-out of a message of a several-topics consumer restarts when its handler returns,
+    acknowledged or not."""
 
     breaks = "ack-timeout.ended-by-ack"
-    stands_for = "pulsar-client-cpp#423: a consumer of several topics counted a message behind its handler"
+    stands_for = "pulsar-client-cpp#423: a consumer of several topics counted a message after its handler"
 
     def handler_returned(self, *, raised: bool) -> None:
         if self._settings.ack_timeout_ms and len(self.consumers) > 1 and not self._closed:
@@ -43,20 +44,20 @@ class HoldsAgainBehindHandler(Subscription):
 
 
 class AckTimeoutEarly(Redelivery[Any]):
-    """Held messages are asked for after half the time."""
+    """Redelivery of held messages is requested after half of the acknowledgment time-out."""
 
     breaks = "ack-timeout.redelivery-requested-in-time"
-    stands_for = "buckets counted in other ticks than they pass in"
+    stands_for = "time-out buckets that pass at another rate than they are counted by"
 
     def _timeout_ms(self) -> int:
         return super()._timeout_ms() // 2
 
 
 class TimesOutPrefetched(Consumer):
-    """The time-out runs from a message's arrival."""
+    """The acknowledgment time-out runs from a message's arrival, not from its delivery."""
 
     breaks = "ack-timeout.not-for-prefetched"
-    stands_for = "a slow application loses what it never had in hand to others"
+    stands_for = "a slow application loses messages to others that it never received"
 
     def _enqueue(self, inbound: Inbound) -> None:
         held = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count)
@@ -78,7 +79,7 @@ class TimesOutBeforeHandler(Consumer):
 
 
 class AckKeepsAckTimeout(Redelivery[Any]):
-    """An acknowledgment does not stop the time-out."""
+    """An acknowledgment does not stop the acknowledgment time-out."""
 
     breaks = "ack-timeout.ended-by-ack"
     stands_for = "pulsar-rs (read in its source): a cumulative one clears nothing"
@@ -88,10 +89,10 @@ class AckKeepsAckTimeout(Redelivery[Any]):
 
 
 class AckTimeoutOfLastChunkOnly(Redelivery[Any]):
-    """Of a chunked message only the last chunk is asked for again."""
+    """After the acknowledgment time-out of a chunked message, redelivery of only its last chunk is requested."""
 
     breaks = "ack-timeout.ended-by-ack"
-    stands_for = "a chunked message known by one id: the rest of it never comes back"
+    stands_for = "a chunked message known by one id: the other chunks are never redelivered"
 
     def _named(self, message: Any, *, nacked: bool) -> Iterator[pb.MessageIdData]:
         if nacked:
@@ -101,10 +102,10 @@ class AckTimeoutOfLastChunkOnly(Redelivery[Any]):
 
 
 class AckTimeoutRedeliversAll(Redelivery[Any]):
-    """A time-out asks for everything on a shared subscription."""
+    """On a shared subscription the acknowledgment time-out requests redelivery of everything."""
 
     breaks = "ack-timeout.request-fits-subscription-type"
-    stands_for = "one request for every type: what is still at work comes again"
+    stands_for = "one request for every subscription type: messages still being processed are redelivered"
 
     @property
     def _times_out_one_by_one(self) -> bool:
@@ -112,10 +113,10 @@ class AckTimeoutRedeliversAll(Redelivery[Any]):
 
 
 class AckTimeoutAlwaysNamesMessages(Redelivery[Any]):
-    """A time-out names its messages on an exclusive subscription."""
+    """On an exclusive subscription the acknowledgment time-out requests redelivery by message ids."""
 
     breaks = "ack-timeout.request-fits-subscription-type"
-    stands_for = "pulsar-rs (read in its source): ids whatever the type is"
+    stands_for = "pulsar-rs (read in its source): message ids for every subscription type"
 
     @property
     def _times_out_one_by_one(self) -> bool:
@@ -123,17 +124,17 @@ class AckTimeoutAlwaysNamesMessages(Redelivery[Any]):
 
 
 class AcceptsAnyAckTimeout(Validation):
-    """Any acknowledgment time-out is taken, however short."""
+    """Any acknowledgment time-out is accepted, however short."""
 
     breaks = "ack-timeout.minimum-enforced"
-    stands_for = "a minimum documented and never checked"
+    stands_for = "a documented minimum that is never checked"
 
     def _times_out_too_soon(self, settings: ConsumerSettings) -> bool:
         return False
 
 
 class TickLongerThanTimeout(TickWheel[Any]):
-    """A tick longer than the acknowledgment time-out stays as it is."""
+    """A tick longer than the acknowledgment time-out is used as it is."""
 
     breaks = "ack-timeout.tick-within-timeout"
     stands_for = "ticks of a second for a time-out of half a second"

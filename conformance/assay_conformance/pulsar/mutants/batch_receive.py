@@ -11,20 +11,20 @@ from assay_conformance.client.subscription import Receive, Subscription
 
 
 class BatchIgnoresMaxMessages(BatchLimits):
-    """A batch has all that has come, once there is enough."""
+    """A batch receive returns all messages that have arrived, even beyond its maximum number."""
 
     breaks = "batch-receive.within-limits"
-    stands_for = "a limit that says when a batch is full, and is not looked at while it is filled"
+    stands_for = "a limit that says when a batch is full, and is not checked while it is filled"
 
     def _has(self, count: int) -> bool:
         return False
 
 
 class BatchExceedsMaxBytes(BatchLimits):
-    """The message with which a batch exceeds its bytes is part of it."""
+    """A batch receive includes the message with which it exceeds its maximum of bytes."""
 
     breaks = "batch-receive.within-limits"
-    stands_for = "bytes that are counted behind the message, not before: canAdd that asks for the sum so far"
+    stands_for = "bytes counted after the message is added, not before: canAdd compares the sum so far"
 
     def take(self, queue: Sequence[Inbound]) -> int:
         size = 0
@@ -36,10 +36,10 @@ class BatchExceedsMaxBytes(BatchLimits):
 
 
 class BatchNeverTimesOut(BatchLimits):
-    """A batch receive ends when it is full, however long that takes."""
+    """A batch receive ends only when it is full, whatever its time-out."""
 
     breaks = "batch-receive.ends-at-first-limit"
-    stands_for = "a timer that is started with the first message, of which none comes"
+    stands_for = "a timer that is started by the first message, and none comes"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -47,27 +47,27 @@ class BatchNeverTimesOut(BatchLimits):
 
 
 class FullBatchWaits(BatchLimits):
-    """A batch receive ends with its time, and not before."""
+    """A batch receive ends at its time-out only, even when it is full."""
 
     breaks = "batch-receive.ends-at-first-limit"
-    stands_for = "limits that cut a batch, and end no wait"
+    stands_for = "limits that cut off a batch, but do not end its wait"
 
     def is_enough(self, queue: Sequence[Inbound]) -> bool:
         return False
 
 
 class BatchDoesNotWait(BatchLimits):
-    """A batch receive ends with the first message."""
+    """A batch receive ends with the first message that arrives."""
 
     breaks = "batch-receive.ends-at-first-limit"
-    stands_for = "a batch receive that is one receive and what lies beside it"
+    stands_for = "a batch receive made of one receive and whatever else is queued"
 
     def is_enough(self, queue: Sequence[Inbound]) -> bool:
         return bool(queue)
 
 
 class BatchLeavesLast(BatchLimits):
-    """The last message of the queue stays there, unless it is the only one."""
+    """A batch receive leaves the last message in the queue, unless it is the only one."""
 
     breaks = "batch-receive.takes-what-is-there"
     stands_for = "a loop that looks one message ahead"
@@ -77,10 +77,10 @@ class BatchLeavesLast(BatchLimits):
 
 
 class BatchDropsRest(Subscription):
-    """What lies behind a batch that is full is dropped."""
+    """Messages in the queue beyond a full batch receive are dropped."""
 
     breaks = "batch-receive.takes-what-is-there"
-    stands_for = "a queue that is drained into a batch, which refuses what is beyond its limits"
+    stands_for = "a queue that is drained into a batch, which refuses messages beyond its limits"
 
     def _end_batch(self, batch: Receive) -> None:
         super()._end_batch(batch)

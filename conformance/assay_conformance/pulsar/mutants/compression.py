@@ -24,7 +24,7 @@ class UnframesSnappy(Arrivals):
 
 
 class SnappyFramed(OpBuilder):
-    """SNAPPY is written and read in the framing of streams."""
+    """SNAPPY is written and read in its stream format instead of its block format."""
 
     breaks = "compression.interoperable-format"
     stands_for = "pulsar-rs: no other client can read it"
@@ -47,7 +47,7 @@ class OmitsUncompressedSize(OpBuilder):
 
 
 class DecompressionErrorUnreported(Arrivals):
-    """A message that cannot be decompressed is dropped without a word."""
+    """A message that cannot be decompressed is dropped without a report to the broker."""
 
     breaks = "compression.decompression-error-reported"
     stands_for = "pulsar-rs: an error to the application, nothing to the broker"
@@ -60,17 +60,17 @@ class DecompressionErrorKeepsPermit(Arrivals):
     """The permit of a message that cannot be decompressed is not returned."""
 
     breaks = "compression.decompression-error-reported"
-    stands_for = "an early return past the accounting"
+    stands_for = "an early return that skips the permit accounting"
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
         self._discard(position, reason, 0)
 
 
 class DeliversUndecompressedBody(Arrivals):
-    """A message that cannot be decompressed is delivered as it came."""
+    """A message that cannot be decompressed is delivered in its compressed form."""
 
     breaks = "compression.decompression-error-reported"
-    stands_for = "a fallback that means well"
+    stands_for = "a well-meant fallback"
 
     def _uncompressed(self, metadata: MessageMetadata, data: bytes | memoryview) -> bytes:
         try:
@@ -82,10 +82,10 @@ class DeliversUndecompressedBody(Arrivals):
 
 
 class AbsurdSizeClosesConnection(Arrivals):
-    """A message of an absurd size closes the connection."""
+    """A message that announces an absurd uncompressed size closes the connection."""
 
     breaks = "compression.absurd-size-not-trusted"
-    stands_for = "a limit that is enforced by leaving: the same entry comes back for ever"
+    stands_for = "a limit enforced by closing the connection: the same entry is redelivered for ever"
 
     def _bad_entry(
         self, metadata: MessageMetadata, position: Position, error: BadEntryError, connection: Connection

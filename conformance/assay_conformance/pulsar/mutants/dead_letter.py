@@ -18,7 +18,7 @@ from assay_conformance.client.values import Done, Outgoing, Result
 
 
 class DeadLetterWithoutOrigin(Letters):
-    """A dead letter does not name the message that it is a copy of."""
+    """A dead letter does not name its original message."""
 
     breaks = "dead-letter.copy-is-complete"
     stands_for = "pulsar-client-go#1392: REAL_TOPIC and ORIGIN_MESSAGE_ID are lost on the way to the dead letter topic"
@@ -30,20 +30,20 @@ class DeadLetterWithoutOrigin(Letters):
 
 
 class DeadLetterBehindRetriesLosesKeys(Letters):
-    """A message that was sent round too often arrives without its keys."""
+    """A retry letter that becomes a dead letter loses its keys."""
 
     breaks = "dead-letter.copy-is-complete"
-    stands_for = "apache/pulsar#23181: reconsumeLater copies keys to the retry letter topic alone"
+    stands_for = "apache/pulsar#23181: reconsumeLater copies keys only to the retry letter topic"
 
     def _end_rounds(self, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         super()._end_rounds(replace(letter, key=None, ordering_key=None), posted)
 
 
 class DeadLetterAcksOriginalEarly(Letters):
-    """The original is acknowledged when its dead letter leaves."""
+    """The original is acknowledged when its dead letter is sent, before its receipt."""
 
     breaks = "dead-letter.original-acked-after-receipt"
-    stands_for = "two calls one after the other, where the second belongs into the first one's callback"
+    stands_for = "two calls in sequence, where the second belongs into the callback of the first"
 
     def _send(self, producer: Producer, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         if producer.topic == self._dead_letter_topic:
@@ -53,7 +53,7 @@ class DeadLetterAcksOriginalEarly(Letters):
 
 
 class FailedDeadLetterNotRedelivered(Consumer):
-    """A message whose dead letter could not be sent is not asked for again."""
+    """Redelivery of a message whose dead letter could not be sent is not requested."""
 
     breaks = "dead-letter.original-acked-after-receipt"
     stands_for = "C++ client (read in its source): the failure of a dead letter producer is not reported"
@@ -82,7 +82,7 @@ class DeadLetterProducersShareName(Letters):
 
 
 class DeadLettersTooEarly(DeadLetters):
-    """A message is buried one redelivery too early."""
+    """A message becomes a dead letter one redelivery too early."""
 
     breaks = "dead-letter.max-redeliver-count"
     stands_for = "off by one"
@@ -92,7 +92,7 @@ class DeadLettersTooEarly(DeadLetters):
 
 
 class DeliversBeyondMaxRedeliverCount(DeadLetters):
-    """A message is handed over once more than the maximum allows."""
+    """A message is delivered once more than maxRedeliverCount allows."""
 
     breaks = "dead-letter.max-redeliver-count"
     stands_for = "off by one"
@@ -123,21 +123,21 @@ class DeadLettersUnchunked(Letters):
 
 
 class DeadLetterTopicWithoutSubscription(Letters):
-    """The dead letter topic is not given its first subscription."""
+    """The initial subscription of the dead letter topic is not created."""
 
     breaks = "dead-letter.initial-subscription"
-    stands_for = "an option of the policy that never reaches the producer"
+    stands_for = "an option of the dead letter policy that never reaches the producer"
 
     def _first_subscription(self, topic: str) -> str | None:
         return None
 
 
 class AckedBecomeDeadLetters(DeadLetters):
-    """When messages of a batch are refused for the last time, the whole batch goes to the dead letter topic."""
+    """When messages of a batch are nacked for the last time, the whole batch goes to the dead letter topic."""
 
     breaks = "dead-letter.acked-stays-out"
     stands_for = (
-        "apache/pulsar#26125: copies are kept by the id of their batch, and an acknowledgment takes none of them"
+        "apache/pulsar#26125: copies are kept by the id of their batch, and an acknowledgment removes none of them"
     )
 
     def move_to_dead_letter(self, entry: Entry) -> bool:
@@ -148,10 +148,10 @@ class AckedBecomeDeadLetters(DeadLetters):
 
 
 class BatchNeverDeadLetter(DeadLetters):
-    """What is refused of a batch is delivered again for ever."""
+    """Nacked messages of a batch are redelivered for ever."""
 
     breaks = "dead-letter.max-redeliver-count"
-    stands_for = "streamnative/pulsar-rs#286: the policy is looked at for entries of one message alone"
+    stands_for = "streamnative/pulsar-rs#286: the policy is applied only to unbatched messages"
 
     def keep(self, entry: Entry, messages: Sequence[Opened], redelivery_count: int) -> bool:
         is_batch = any(message.index is not None for message in messages)

@@ -15,10 +15,12 @@ from assay_conformance.model.event import ErrorClass
 
 
 class CallsHandlerAfterClose(Listening):
-    """What waited for a thread when its consumer was closed is handed to the handler all the same."""
+    """Messages that wait for a handler thread when their consumer is closed are handled all the same."""
 
     breaks = "listener.none-after-close"
-    stands_for = "Java client (read in its source): what was queued for a listener thread does not look at the state"
+    stands_for = (
+        "Java client (read in its source): tasks queued for a listener thread do not check the consumer's state"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +43,7 @@ class CallsHandlerAfterClose(Listening):
 
 
 class CloseWaitsForHandler(Subscription):
-    """A close begins when the handler call that runs has returned."""
+    """A close waits for the running handler call to return."""
 
     breaks = "listener.close-waits-for-no-handler"
     stands_for = "a close that joins the thread of its handlers"
@@ -63,7 +65,7 @@ class CloseWaitsForHandler(Subscription):
 
 
 class HandlerCallsOverlap(HandlerThread):
-    """A handler is called with the next message while a call of it runs."""
+    """A handler is called with the next message while its previous call still runs."""
 
     breaks = ("listener.one-call-at-a-time", "listener.within-threads")
     stands_for = "one task of a thread pool for each message, as in a client that starts a goroutine for each"
@@ -74,20 +76,20 @@ class HandlerCallsOverlap(HandlerThread):
 
 
 class HandlerThreadForEachConsumer(HandlerThreads):
-    """Each consumer has a thread for its handler, whatever was configured."""
+    """Each consumer has a handler thread of its own, whatever number was configured."""
 
     breaks = "listener.within-threads"
-    stands_for = "an option that the C++ client hands to a pool, and others leave unread"
+    stands_for = "an option that the C++ client uses, and others never read"
 
     def next(self) -> HandlerThread:
         return self._make()
 
 
 class ExceptionEndsListener(Listening):
-    """A handler that raised an exception is not called again."""
+    """A handler is never called again after it has raised an exception."""
 
     breaks = "listener.survives-exception"
-    stands_for = "a loop around the handler that an exception leaves: pulsar-client-node#319 ended the process so"
+    stands_for = "a loop around the handler that an exception leaves: in pulsar-client-node#319 it ended the process"
 
     def returned(self, *, raised: bool) -> None:
         self._over = self._over or raised
@@ -95,7 +97,7 @@ class ExceptionEndsListener(Listening):
 
 
 class AcksAfterException(Subscription):
-    """A message is acknowledged when its handler ends, also in an exception."""
+    """A message is acknowledged when its handler ends, even by an exception."""
 
     breaks = "listener.survives-exception"
     stands_for = "an acknowledgment in the `finally` of the call"
@@ -109,10 +111,10 @@ class AcksAfterException(Subscription):
 
 
 class BlockedHandlerHoldsReceives(Subscription):
-    """Nothing is handed to a receive while a handler of the client runs."""
+    """No receive gets a message while a handler of the client runs."""
 
     breaks = "listener.blocked-handler-delays-no-other"
-    stands_for = "pulsar-client 3.3.0: messages of partitions reach their consumer by way of the handlers' thread"
+    stands_for = "pulsar-client 3.3.0: messages of partitions reach their consumer through the handler thread"
 
     def _serve(self) -> None:
         if self._listening is not None or not self._shared.handler_threads.is_busy:
@@ -120,10 +122,10 @@ class BlockedHandlerHoldsReceives(Subscription):
 
 
 class AckInsideHandlerHangs(Subscription):
-    """An acknowledgment that is called while a handler call runs waits for the thread that this is on."""
+    """An acknowledgment made inside a handler call waits for the thread of that call."""
 
     breaks = "listener.calls-inside-succeed"
-    stands_for = "a blocking acknowledgment whose callback is due on the thread that waits for it"
+    stands_for = "a blocking acknowledgment whose callback runs on the thread that waits for it"
 
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
         if self._listening is None or self._listening.wants:
@@ -131,7 +133,7 @@ class AckInsideHandlerHangs(Subscription):
 
 
 class AckFailsUntilAllTopicsAreOpen(Subscription):
-    """An acknowledgment fails while a topic of the consumer has not been subscribed to."""
+    """An acknowledgment fails until all topics of the consumer are subscribed."""
 
     breaks = "listener.calls-inside-succeed"
     stands_for = "pulsar-client-cpp#447: a handler was called before the consumer of all topics was ready"
@@ -145,10 +147,10 @@ class AckFailsUntilAllTopicsAreOpen(Subscription):
 
 
 class NewTopicsAreNotPaused(Subscription):
-    """A topic that is found while its consumer is paused is asked for messages."""
+    """A topic that is found while its consumer is paused gets permits."""
 
     breaks = "listener.pause-holds-on-new-sessions"
-    stands_for = "apache/pulsar#8214: a pause reached the topics that were there"
+    stands_for = "apache/pulsar#8214: a pause reached only the existing topics"
 
     def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
         paused, self._paused = self._paused, False
@@ -157,10 +159,10 @@ class NewTopicsAreNotPaused(Subscription):
 
 
 class PauseEndsWithConnection(Permits):
-    """A consumer that is paused grants a whole queue when it comes back."""
+    """A paused consumer grants a whole queue of permits when it reconnects."""
 
     breaks = "listener.pause-holds-on-new-sessions"
-    stands_for = "a pause that is looked at where permits are given back, and not where they are first granted"
+    stands_for = "a pause that is checked where permits are returned, and not where they are first granted"
 
     def registered(self, *, first: bool) -> None:
         paused, self._paused = self._paused, False

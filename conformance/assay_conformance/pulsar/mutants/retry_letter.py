@@ -21,20 +21,20 @@ class RetryLetterLosesKeys(Letters):
 
 
 class RetryLetterWithoutDelay(Letters):
-    """A retry letter comes at once, whatever delay was asked for."""
+    """A retry letter is delivered at once, whatever delay was requested."""
 
     breaks = "retry-letter.copy-is-complete"
-    stands_for = "a delay that is written down only"
+    stands_for = "a delay that is only noted in a property"
 
     def _retry_letter(self, letter: Outgoing, own_properties: Mapping[str, str], delay_ms: int) -> Outgoing:
         return super()._retry_letter(letter, own_properties, 0)
 
 
 class RetryLetterAcksOriginalEarly(Letters):
-    """The original is acknowledged when its retry letter leaves."""
+    """The original is acknowledged when its retry letter is sent, before its receipt."""
 
     breaks = "retry-letter.original-acked-after-receipt"
-    stands_for = "two calls one after the other, where the second belongs into the first one's callback"
+    stands_for = "two calls in sequence, where the second belongs into the callback of the first"
 
     def _send(self, producer: Producer, letter: Outgoing, posted: Callable[[Result], None]) -> None:
         if producer.topic == self._retry_topic:

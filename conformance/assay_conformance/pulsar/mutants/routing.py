@@ -26,10 +26,10 @@ class DefaultHashIsMurmur3(Publisher):
 
 
 class SinglePartitionIgnoresKeys(Publisher):
-    """Routing to a single partition takes messages with keys there, too."""
+    """Single-partition routing sends messages with keys to that partition as well."""
 
     breaks = "routing.key-chooses-partition"
-    stands_for = "pulsar-rs: keys count under one routing policy only"
+    stands_for = "pulsar-rs: keys are used under one routing policy only"
 
     def _choice(self, message: Outgoing) -> int:
         single = self._settings.routing is Routing.SINGLE
@@ -37,10 +37,10 @@ class SinglePartitionIgnoresKeys(Publisher):
 
 
 class JavaHashOfBytes(Publisher):
-    """JavaStringHash runs over bytes and keeps its sign bit."""
+    """JavaStringHash is computed over bytes and keeps its sign bit."""
 
     breaks = "routing.java-string-hash"
-    stands_for = "Go client: the hash is not masked, and other letters than ASCII count by bytes"
+    stands_for = "Go client: the hash is not masked, and characters beyond ASCII are hashed by bytes"
 
     def _hash(self, key: str) -> int:
         if self._scheme() is not HashingScheme.JAVA_STRING:
@@ -63,10 +63,10 @@ class Murmur3KeepsSign(Publisher):
 
 
 class SinglePartitionRoundRobins(Publisher):
-    """Routing to a single partition takes turns."""
+    """Single-partition routing uses the partitions in turn."""
 
     breaks = "routing.single-partition-stays"
-    stands_for = "the default taken whatever was configured"
+    stands_for = "the default used whatever was configured"
 
     @property
     def _stays(self) -> bool:
@@ -74,10 +74,10 @@ class SinglePartitionRoundRobins(Publisher):
 
 
 class RoundRobinTwoMessagesEach(Publisher):
-    """Two messages go to a partition before it is the next one's turn."""
+    """Without batching, round robin sends two messages to each partition."""
 
     breaks = "routing.round-robin-cycle"
-    stands_for = "thresholds of batching in force without batching"
+    stands_for = "batching thresholds applied without batching"
 
     def _turn_of_message(self) -> int:
         self._turns += 1
@@ -85,17 +85,17 @@ class RoundRobinTwoMessagesEach(Publisher):
 
 
 class RoundRobinSwitchesEachMessage(Publisher):
-    """With batching each message goes to the next partition."""
+    """With batching, round robin sends each message to the next partition."""
 
     breaks = "routing.round-robin-batching-window"
-    stands_for = "turns that do not know of batching: entries of one message each"
+    stands_for = "round robin that ignores batching: batches of one message each"
 
     def _turn_of_window(self, window_ms: int) -> int:
         return self._turn_of_message()
 
 
 class BatchingWindowOfOneDelay(Publisher):
-    """With batching the partition changes after one publish delay, however many are configured."""
+    """With batching, round robin changes the partition after one publish delay, however many are configured."""
 
     breaks = "routing.round-robin-batching-window"
     stands_for = "an option that is never read"
@@ -105,17 +105,17 @@ class BatchingWindowOfOneDelay(Publisher):
 
 
 class BatchingWindowTooLong(Publisher):
-    """With batching the partition changes two publish delays late."""
+    """With batching, round robin changes the partition two publish delays late."""
 
     breaks = "routing.round-robin-batching-window"
-    stands_for = "a window that is looked at only when a batch leaves, and counted from there"
+    stands_for = "a window that is checked only when a batch is sent, and counted from there"
 
     def _window_delays(self) -> int:
         return super()._window_delays() + 2
 
 
 class BatchingWindowNeverEnds(Publisher):
-    """With batching the partition never changes."""
+    """With batching, round robin never changes the partition."""
 
     breaks = "routing.round-robin-batching-window"
     stands_for = "a clock read once: one partition gets everything"
@@ -125,17 +125,17 @@ class BatchingWindowNeverEnds(Publisher):
 
 
 class SwitchFrequencyUnchecked(Validation):
-    """Windows of no publish delay are taken."""
+    """A partition switch frequency of 0 publish delays is accepted."""
 
     breaks = "routing.partition-switch-frequency-minimum"
-    stands_for = "a number handed on as it is"
+    stands_for = "a number passed on unchecked"
 
     def _has_no_window(self, settings: ProducerSettings) -> bool:
         return False
 
 
 class DisconnectedPartitionBlocksAll(Publisher):
-    """While one partition is not connected no message is taken to any."""
+    """While one partition is not connected, messages for every partition are refused."""
 
     breaks = "routing.partitions-are-independent"
     stands_for = "one state kept for the producers of all partitions"
@@ -148,10 +148,10 @@ class DisconnectedPartitionBlocksAll(Publisher):
 
 
 class BatchingWindowOfOneNeverEnds(Publisher):
-    """With windows of one publish delay a producer stays on its partition for good."""
+    """With windows of one publish delay, round robin never changes the partition."""
 
     breaks = "routing.short-batching-window-stalls-less"
-    stands_for = "a window counted in whole further delays: of one there are none"
+    stands_for = "a window counted in whole additional delays, of which there are none"
 
     def _turn_of_window(self, window_ms: int) -> int:
         of_one = self._settings.batching_partition_switch_frequency == 1
@@ -163,7 +163,7 @@ def is_full(producer: Producer) -> bool:
 
 
 class AvoidsFullPartition(Publisher):
-    """A message whose turn is at a full partition goes to the next one with room."""
+    """Round robin skips partitions with a full queue."""
 
     breaks = "routing.avoids-full-partition"
     stands_for = "vivo's fork of the Java client"
@@ -176,12 +176,10 @@ class AvoidsFullPartition(Publisher):
 
 
 class CallsRouterTwice(Publisher):
-    """A router of the application is asked twice for each message."""
+    """A custom router is called twice for each message."""
 
     breaks = "routing.custom-router-called-once"
-    stands_for = (
-        "the choice made once to find a queue and once more to send: a router that counts leaves partitions out"
-    )
+    stands_for = "the choice made once to find a queue and once more to send: a router with a counter skips partitions"
 
     def _ask(self, router: Router, message: Outgoing, count: int) -> int:
         super()._ask(router, message, count)
@@ -189,27 +187,27 @@ class CallsRouterTwice(Publisher):
 
 
 class InvalidPartitionWraps(Publisher):
-    """A partition that there is not is taken as a remainder."""
+    """A partition number beyond the last is taken modulo the number of partitions."""
 
     breaks = ("routing.invalid-partition-fails-one-send", "routing.custom-router-called-once")
-    stands_for = "a router's mistake hidden: messages go to a partition that was not chosen"
+    stands_for = "a router's mistake is hidden: messages go to a partition that was not chosen"
 
     def _ask(self, router: Router, message: Outgoing, count: int) -> int:
         return super()._ask(router, message, count) % count
 
 
 class SinglePartitionIsAlwaysFirst(Publisher):
-    """The partition of every producer under single-partition routing is the first."""
+    """Under single-partition routing every producer uses the first partition."""
 
     breaks = "routing.single-partition-is-random"
-    stands_for = "a choice that was never made: the number begins as 0"
+    stands_for = "a choice that is never made: the number stays 0"
 
     def _first(self) -> int:
         return 0 if self._settings.routing is Routing.SINGLE else super()._first()
 
 
 class RoundRobinStartsAtFirst(Publisher):
-    """The turns of every producer begin at the first partition."""
+    """Round robin of every producer starts at the first partition."""
 
     breaks = "routing.round-robin-random-start"
     stands_for = "a counter that begins at 0"
@@ -219,20 +217,20 @@ class RoundRobinStartsAtFirst(Publisher):
 
 
 class LazyStartOpensAll(Publisher):
-    """All producers of partitions open at once, whatever was configured."""
+    """The producers of all partitions are opened at once, although lazy start was configured."""
 
     breaks = "routing.lazy-start-opens-on-use"
-    stands_for = "a setting that is taken and passed on to nothing"
+    stands_for = "a setting that is accepted and not used"
 
     def _starts_lazily(self, partitions: int) -> bool:
         return False
 
 
 class RefusedPartitionKeepsSend(Producer):
-    """What waits for a producer that is refused at its first use waits for ever."""
+    """A send that waits for a partition whose producer is refused at its first use waits for ever."""
 
     breaks = "routing.lazy-start-failure-ends-send"
-    stands_for = "the future of a producer that is looked at by its open call alone"
+    stands_for = "the future of a producer that only its open call checks"
 
     def _ended(self, refusal: Refusal) -> None:
         if self._settings.lazy_start_partitioned_producers:

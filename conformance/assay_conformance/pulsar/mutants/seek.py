@@ -16,20 +16,20 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class SeekRepeatsTarget(Seeking):
-    """A seek to a message hands that message out once more."""
+    """After an exclusive seek to a message, that message is delivered once more."""
 
     breaks = "seek.starts-at-target"
-    stands_for = "the broker's place taken for the application's: it starts with the message sought, or with its batch"
+    stands_for = "the broker's position taken for the application's: it starts with the message itself, or its batch"
 
     def passes(self, position: Position, index: int | None) -> bool:
         return True
 
 
 class SeekIgnoresInclusive(Seeking):
-    """A consumer that is to begin with the message it seeks begins after it."""
+    """After an inclusive seek the consumer starts after the message."""
 
     breaks = "seek.starts-at-target"
-    stands_for = "an option that is looked at where a consumer opens, and not where it seeks"
+    stands_for = "an option used when a consumer opens, and not when it seeks"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,7 +37,7 @@ class SeekIgnoresInclusive(Seeking):
 
 
 class SeekKeepsPrefetched(Consumer):
-    """What was prefetched before a seek is handed over after it."""
+    """Messages prefetched before a seek are delivered after it."""
 
     breaks = "seek.discards-prefetched"
     stands_for = "DotPulsar (read in its source): a seek clears its batch handling, and not the queue"
@@ -48,7 +48,7 @@ class SeekKeepsPrefetched(Consumer):
 
 
 class PartitionsSeekKeepsPrefetched(Consumer):
-    """What was prefetched of partitions before a seek is handed over after it."""
+    """Messages of partitions prefetched before a seek are delivered after it."""
 
     breaks = "seek.discards-prefetched"
     stands_for = "pulsar-client-cpp#388: the consumers of partitions are emptied, and not the queue they share"
@@ -59,10 +59,10 @@ class PartitionsSeekKeepsPrefetched(Consumer):
 
 
 class SeekKeepsAcks(Consumer):
-    """Grouped acknowledgments from before a seek leave after it."""
+    """Grouped acknowledgments from before a seek are sent after it."""
 
     breaks = "seek.discards-prefetched"
-    stands_for = "an acknowledgment group that knows nothing of seeks: it acknowledges what is to be read again"
+    stands_for = "an acknowledgment group that ignores seeks, and acknowledges messages that are to be read again"
 
     def _flush_before_seek(self) -> None:
         pass
@@ -72,20 +72,20 @@ class SeekKeepsAcks(Consumer):
 
 
 class SeekCompletesBeforeResubscribe(Seeking):
-    """A seek ends with the broker's answer, while the consumer is away."""
+    """A seek ends with the broker's answer, before the consumer has subscribed again."""
 
     breaks = "seek.completes-after-resubscribe"
-    stands_for = "an answer taken for the whole: what is received next may still be from before"
+    stands_for = "the answer taken for the end: the next message may still be from before the seek"
 
     def _is_over(self, pending: PendingSeek) -> bool:
         return True
 
 
 class ConcurrentSeekIgnored(Seeking):
-    """A seek that is called while another is under way is forgotten, and ends well with it."""
+    """A seek that is called during another seek is not sent, and succeeds with that one."""
 
     breaks = "seek.one-at-a-time"
-    stands_for = "one future for every seek that is under way"
+    stands_for = "one future for all seeks in progress"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -105,22 +105,20 @@ class ConcurrentSeekIgnored(Seeking):
 
 
 class SeekIntoBatchWithoutAckSet(Seeking):
-    """A seek into a batch names the batch alone."""
+    """A seek into a batch names the batch without an ack_set."""
 
     breaks = "seek.into-batch-carries-ack-set"
-    stands_for = (
-        "C++ (read in its source): what is before the message sought is taken from the whole batch by the client"
-    )
+    stands_for = "C++ (read in its source): the client itself skips the messages before the target"
 
     def _named(self, place: Place) -> Place:
         return replace(place, size=0)
 
 
 class HasMoreAfterTimeSeek(ReadingPlace):
-    """Behind a seek to a time a reader looks at the broker's cursor for good."""
+    """After a seek to a time has_message_available compares with the broker's cursor for ever."""
 
     breaks = "seek.has-message-available-after-read"
-    stands_for = "pulsar-client-cpp#498: read to the end, it still says that there is more"
+    stands_for = "pulsar-client-cpp#498: at the end of the topic it still returns true"
 
     _by_time = False
 
@@ -138,17 +136,17 @@ class HasMoreAfterTimeSeek(ReadingPlace):
 
 
 class HasMoreAfterInclusiveTimeSeek(ReadingPlace):
-    """A reader that is to begin with the message it names says that there is more, where its cursor is at the end."""
+    """After an inclusive seek to a time, has_message_available returns true at the end of the topic."""
 
     breaks = "seek.has-message-available-before-read"
-    stands_for = "pulsar-client-cpp#556, apache/pulsar#23501: the option is heeded behind a seek to a time, too"
+    stands_for = "pulsar-client-cpp#556, apache/pulsar#23501: the option is applied to seeks by time as well"
 
     def _is_behind_cursor(self, last: Position, cursor: Position) -> bool:
         return last >= cursor if self._inclusive else super()._is_behind_cursor(last, cursor)
 
 
 class EmptyTopicHasMore(ReadingPlace):
-    """A reader takes -1, the last id of an empty topic, for a message."""
+    """has_message_available takes -1, the last entry id of an empty topic, for a message."""
 
     breaks = "seek.has-message-available-before-read"
     stands_for = "-1 read without its sign"
@@ -158,10 +156,10 @@ class EmptyTopicHasMore(ReadingPlace):
 
 
 class LatestHasNoMore(ReadingPlace):
-    """A reader that begins at the end of its topic says that there is no more until it has read something."""
+    """For a reader that starts at the end, has_message_available returns false until something was read."""
 
     breaks = "seek.has-message-available-before-read"
-    stands_for = "the end of the topic taken for the last of all ids, behind which nothing can be"
+    stands_for = "latest taken for the greatest of all ids"
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse) -> bool:
         is_at_end = self._last is None and self._begins is InitialPosition.LATEST

@@ -8,10 +8,10 @@ from assay_conformance.client.values import Failed, Result
 
 
 class ViewOpensBeforeItHasRead(TableView):
-    """A table view is open as soon as it has subscribed."""
+    """A table view opens as soon as it has subscribed, before it has read the topic."""
 
     breaks = "table-view.holds-what-was-stored"
-    stands_for = "a view that begins to follow its topic, and calls that open"
+    stands_for = "a view that is called open once it starts to read"
 
     def _all_subscribed(self, result: Result) -> None:
         if isinstance(result, Failed):
@@ -21,20 +21,20 @@ class ViewOpensBeforeItHasRead(TableView):
 
 
 class ViewKeepsRemovedKeys(TableView):
-    """A message without bytes leaves the value that its key had."""
+    """A message without a value does not remove its key from a table view."""
 
     breaks = "table-view.holds-what-was-stored"
-    stands_for = "apache/pulsar#15330: a null value that removed nothing"
+    stands_for = "apache/pulsar#15330: a null value that removes nothing"
 
     def _remove(self, key: str) -> None:
         pass
 
 
 class ViewStopsWhenItIsBack(TableView):
-    """What comes behind a reconnect is not taken over."""
+    """A table view ignores messages after a reconnect."""
 
     breaks = "table-view.follows-its-topic"
-    stands_for = "C++ client (read in its source): a read that failed is the last one, readTailMessage"
+    stands_for = "C++ client (read in its source): after a failed read there is no other, readTailMessage"
 
     def _take_over(self, inbound: Inbound) -> None:
         if not self._is_whole or inbound.session == 1:
@@ -42,10 +42,10 @@ class ViewStopsWhenItIsBack(TableView):
 
 
 class ViewReportsOnlyNewKeys(TableView):
-    """A listener of a table view is called for the first value of a key alone."""
+    """A listener of a table view is called only for the first value of each key."""
 
     breaks = "table-view.reports-each-value"
-    stands_for = "a listener for what was added, taken for one of all that changes"
+    stands_for = "a listener for new keys taken for one of all changes"
 
     def _report(self, key: str, value: bytes) -> None:
         self._reported = getattr(self, "_reported", {})

@@ -15,7 +15,7 @@ _ON_ANSWER: Final[Mapping[Loss, Action]] = {
     Loss.NO_ANSWER: Drop(),
     Loss.LOST_BEFORE: Cut(before=True),
     Loss.LOST_INSIDE: Truncate(HEADER_BYTES),
-    # Behind FIN, what came before it is read.
+    # After FIN, what came before it is read.
     Loss.LOST_BEHIND: Cut(how=CutHow.FIN),
     Loss.TWICE: Duplicate(),
 }

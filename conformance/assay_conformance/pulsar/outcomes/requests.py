@@ -14,7 +14,7 @@ from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
 class Phase(StrEnum):
-    """When a request is asked: of what is opened, or was opened and never lost; behind a lost connection; behind the
+    """When a request is asked: of what is opened, or was opened and never lost; after a lost connection; after the
     broker's CLOSE_PRODUCER or CLOSE_CONSUMER; and while the application closes what it is for."""
 
     OPENING = "opening"
@@ -25,7 +25,7 @@ class Phase(StrEnum):
 
 class Loss(StrEnum):
     """What else than an error can happen to an answer. The connection is lost ahead of it, in the middle of it, and
-    behind it; LATE is behind the time-out of the operation."""
+    after it; LATE is after the time-out of the operation."""
 
     NO_ANSWER = "no-answer"
     LOST_BEFORE = "lost-before"

@@ -138,7 +138,7 @@ VERBS: Final = (
     VerbOutcome(
         "receive",
         (),
-        "none: what has arrived is handed over",
+        "none: what has arrived is delivered",
         "nothing is asked for; its time is up",
         (ErrorClass.TIMEOUT, ErrorClass.CORRUPT, ErrorClass.SERIALIZATION),
         "its time is up, or a message cannot be read, where the client reports that as an error",
@@ -149,7 +149,7 @@ VERBS: Final = (
     VerbOutcome(
         "batch_receive",
         (),
-        "none: what has arrived is handed over",
+        "none: what has arrived is delivered",
         "nothing is asked for; its time is up",
         (ErrorClass.TIMEOUT, ErrorClass.CORRUPT, ErrorClass.SERIALIZATION),
         "its time is up, or a message cannot be read, where the client reports that as an error",
@@ -222,7 +222,7 @@ VERBS: Final = (
         "has_message_available",
         ("GET_LAST_MESSAGE_ID",),
         "none: what the broker answered is compared with what was read",
-        "yes, where a message waits in the client, or the last id that it knows is behind what was read",
+        "yes, where a message waits in the client, or the last id that it knows is after what was read",
         (_CONFIG,),
         "only a reader can be asked",
         SUCCESS,
@@ -243,7 +243,7 @@ VERBS: Final = (
     VerbOutcome(
         "read_table_view",
         (),
-        "none: what was read is handed over",
+        "none: what was read is delivered",
         "nothing is asked for",
         (),
         "",

@@ -1,7 +1,7 @@
-"""The timeline: what an attempt was, as relations that every check may ask when the history is over.
+"""The timeline: what happened in an attempt, as relations that any check can query once the history is complete.
 
 `Timeline` holds them; `check` makes a check of a function that reads them. Each relation is derived once, in a module
-of its own, and only if it is asked for. What a check needs beside the events of `model.event` is named here.
+of its own, and only if it is asked for. This module names what checks need besides the events of `model.event`.
 """
 
 from assay_conformance.judging.certainty import (

@@ -1,4 +1,4 @@
-"""What a timeline says of acknowledgments: calls, the ACKs that clients wrote, and what brokers answered."""
+"""The timeline's relations about acknowledgments: calls, the ACKs that clients wrote, and what brokers answered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay_conformance.pulsar.timeline.requests import Answers
 
 
 class Acknowledging(Limiting):
-    """The acknowledgments' part of a timeline."""
+    """The part of a timeline about acknowledgments."""
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
@@ -34,8 +34,8 @@ class Acknowledging(Limiting):
 
     @cached_property
     def non_persistent(self) -> frozenset[str]:
-        """Topics (partitions apart) that store nothing: messages have no ids of their own there, and ACKs settle
-        nothing, so that clients need not send any (Java client, NonPersistentAcknowledgmentGroupingTracker)."""
+        """Topics and single partitions that store nothing: messages have no lasting ids there, and ACKs have no effect,
+        so clients need not send any (Java client, NonPersistentAcknowledgmentGroupingTracker)."""
         return frozenset(topic.name for topic in self.view.case.topology.topics if not topic.persistent)
 
     def written_acks(self, session: ConsumerSession, *, reports: bool = False) -> WrittenAcks:
@@ -63,8 +63,8 @@ class Acknowledging(Limiting):
     def is_ack_overdue(self, consumer: Consumer, since_ns: int, seen_ns: int, *, within_ns: int = 0) -> bool:
         """Return whether an ACK came, or was still missing, too late at `seen_ns`.
 
-        It was due a group interval, and `within_ns`, behind `since_ns`; where the interval is not known, it is not
-        overdue. Raises as `Bounds.is_overdue` does.
+        It was due a group interval and `within_ns` after `since_ns`; if the interval is not known, it is not overdue.
+        Raises as `Bounds.is_overdue` does.
         """
         interval_ns = self.ack_interval_ns(consumer)
         due_ns = since_ns + within_ns + (interval_ns or 0)
@@ -72,9 +72,8 @@ class Acknowledging(Limiting):
         return is_known and self.bounds.is_overdue("ack-flush", since_ns, seen_ns, due_ns=due_ns, what="an ACK")
 
     def is_ack_missing(self, consumer: Consumer, since_ns: int, end: Event, *, within_ns: int = 0) -> bool:
-        """Return whether an ACK is overdue that had not come when something ended that was no loss.
-
-        What the machine did long after it was due says nothing about it.
+        """Return whether an ACK is overdue that had not come when something ended other than by a loss. Load of the
+        machine long after it was due does not count.
         """
         due_ns = since_ns + within_ns + (self.ack_interval_ns(consumer) or 0)
         seen_ns = min(end.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
@@ -82,16 +81,13 @@ class Acknowledging(Limiting):
         return goes_on and self.is_ack_overdue(consumer, since_ns, seen_ns, within_ns=within_ns)
 
     def over_after(self, session: ConsumerSession, consumer: Consumer, event: Event) -> Event:
-        """Return what was over first behind an event: the session, or, by the application, its consumer."""
+        """Return what ended first after an event: the session, or its consumer by a call of the application."""
         closing, over = consumer.closing, self.consumer_sessions.end_after(session, event)
         closes = closing if isinstance(closing, Invoke) and closing.seq > event.seq else None
         return first_of(closes, over) or self.ended
 
     def agreed_version(self, conn: int, at: Event) -> int | None:
-        """Return the lower of the protocol versions that both sides of a connection had named by an event.
-
-        None before the broker had named its own.
-        """
+        """Return the protocol version that both sides had agreed on for a connection by an event; None before that."""
         found = self.handshakes.on(conn)
         return found.version if found is not None and found.is_before(at) else None
 

@@ -1,4 +1,5 @@
-"""Acknowledgments: what the application asked for, on which session it could leave, and the ACKs that clients wrote."""
+"""Acknowledgments: the application's calls, the session on which each could be sent, and the ACKs that clients
+wrote."""
 
 from __future__ import annotations
 
@@ -16,9 +17,8 @@ from assay_conformance.pulsar.timeline.reach import Reach
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AckCall:
-    """One message that the application asked to acknowledge, by a call that was not refused. `asked_on`, `taken_on`:
-    the session on which it could be settled when the call was made, and when it ended well; None where there was
-    none."""
+    """One message that the application acknowledged by a call that did not fail. `asked_on`, `taken_on`: the session on
+    which it could be acknowledged when the call was made, and when it succeeded; None if there was none."""
 
     call: Call
     asked_on: ConsumerSession | None
@@ -36,12 +36,12 @@ class AckCall:
 
     @property
     def is_whole(self) -> bool:
-        """It is about all of its entry."""
+        """It acknowledges the whole entry."""
         return not of_batch(self.call.message.message_id)
 
     @property
     def taken(self) -> Completion | None:
-        """How it ended, where it ended well."""
+        """Its completion, if it succeeded."""
         end = self.call.operation.completion
         return end if end is not None and end.outcome is Outcome.OK else None
 
@@ -49,7 +49,7 @@ class AckCall:
 def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
     """Yield all acks of the attempt, in order.
 
-    A call of several messages that failed may have been taken for some of them.
+    A call for several messages that failed may have acknowledged some of them.
     """
     for together in calls:
         named = [call for call in together if call.invoke.verb == "ack"]
@@ -71,8 +71,8 @@ def session_for(call: Call, at: Event) -> ConsumerSession | None:
 
 
 class WrittenAcks:
-    """The ACKs of one session that its client wrote, and what each settles whole. `reports`: also those that report a
-    damaged message."""
+    """The ACKs that the client wrote on one session, and the entries that each acknowledges as a whole. `reports`: also
+    those that report a damaged message."""
 
     def __init__(self, sessions: ConsumerSessions, session: ConsumerSession, *, reports: bool = False) -> None:
         written = (frame for frame in sessions.frames(session, "ACK") if frame.at_client)
@@ -93,7 +93,7 @@ class WrittenAcks:
                 self._reach.add(frame, reached)
 
     def of_entry(self, entry: Entry) -> Sequence[Frame]:
-        """Return individual ACKs that settle an entry, in order."""
+        """Return individual ACKs that acknowledge an entry as a whole, in order."""
         return self._whole.get(entry, ())
 
     def individual(self, entry: Entry, before: Event) -> Frame | None:
@@ -111,7 +111,7 @@ class WrittenAcks:
         return (furthest is not None and furthest >= entry) or self.individual(entry, before) is not None
 
     def first(self, entry: Entry, after: Event) -> Frame | None:
-        """Return the first ACK behind an event that names an entry, or a later one cumulatively."""
+        """Return the first ACK after an event that names an entry, or a later one cumulatively."""
         named = next((one for one in self._whole.get(entry, ()) if one.seq > after.seq), None)
         place = bisect_right(self._cumulative, after.seq, key=lambda one: one[0])
         reaching = next((one[2] for one in self._cumulative[place:] if one[1] >= entry), None)

@@ -1,4 +1,4 @@
-"""What a timeline says of answers to SENDs, and of how much is known of which SEND they are for."""
+"""The timeline's relations about answers to SENDs, and how certain it is which SEND each is for."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Answering(Sending):
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """Those that are no receipt for the oldest unanswered unit."""
+        """All answers but receipts for the oldest unanswered unit."""
         return answers(self.view)
 
     def leaving(self, *handles: int) -> Iterator[Leaving]:
-        """Yield every unit of these producers as it leaves for the first time, with what is in flight then."""
+        """Yield every unit of these producers as it is sent for the first time, with what is in flight then."""
         return leaving(self._tracker, self.answers, handles)
 
     @cached_property
@@ -87,25 +87,24 @@ class Answering(Sending):
         self.check_owned(producer.handle)
 
     def check_pairing(self, *handles: int | None) -> None:
-        """Raise `UnknownError` where which receipt answers which SEND of these producers is not known."""
+        """Raise `UnknownError` if it is not known which receipt answers which SEND of these producers."""
         if not self._tracker.lines.unpaired.isdisjoint(handles):
             raise UnknownError("ids were reused, or a fault tore the stream: it is unknown which SEND a receipt is for")
 
     def check_receipts(self, handle: int, at: Event) -> None:
-        """Raise `UnknownError` where which SENDs of a producer had their receipt is not known at an event."""
+        """Raise `UnknownError` if it is not known which SENDs of a producer had their receipt at an event."""
         self.check_forged_answers(at, handle)
         since = (self._tracker.lines.reused_since.get(handle), self._tracker.lines.torn_since.get(handle))
         if any(seq is not None and seq <= at.seq for seq in since):
             raise UnknownError("ids were reused, or a fault tore the stream: it is unknown which SEND a receipt is for")
 
     def check_forged_answers(self, at: Event, *handles: int | None) -> None:
-        """Raise `UnknownError` where a fault had altered or made up an answer to a SEND of these producers by an
-        event."""
+        """Raise `UnknownError` if a fault had altered or forged an answer to a SEND of these producers by an event."""
         if any(forged.seq <= at.seq for forged in self._forged_answers(*handles)):
             raise UnknownError("a fault altered or made up an answer to a SEND")
 
     def had_forged_answers(self, handle: int) -> bool:
-        """Return whether a fault altered or made up an answer to a SEND of this producer."""
+        """Return whether a fault altered or forged an answer to a SEND of this producer."""
         return any(True for _ in self._forged_answers(handle))
 
     def _forged_answers(self, *handles: int | None) -> Iterator[Frame]:
@@ -130,6 +129,6 @@ class Answering(Sending):
             raise UnknownError("a fault tore the stream of SENDs, or a session may be another producer's")
 
     def check_untampered(self, *handles: int | None) -> None:
-        """Raise `UnknownError` where a fault changed a SEND of these producers, or made one up."""
+        """Raise `UnknownError` if a fault altered or forged a SEND of these producers."""
         if not self._tracker.lines.forged_sends.isdisjoint(handles):
             raise UnknownError("a fault changed a SEND: what was receipted is not what was sent")

@@ -1,7 +1,7 @@
 """Answers to SENDs that do not just confirm the oldest unanswered one.
 
-A client keeps what it has sent in a queue, oldest first. A receipt for the oldest is what is expected, and no
-answer here: of those a `Unit` has its `receipts`. Here are the others, and every SEND_ERROR.
+A client keeps what it has sent in a queue, oldest first. A receipt for the oldest one is the expected case, which
+`Unit.receipts` has; here are all other receipts, and every SEND_ERROR.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Fit(Enum):
     """Which unanswered unit of its producer, on its connection, an answer is for."""
 
     OLDEST = "the oldest"
-    LATER = "one behind the oldest, or of a greater id than any that waits in front of it"
+    LATER = "one after the oldest, or of a greater id than any that waits in front of it"
     NONE = "none: it comes a second time, or the send has ended without it"
 
 
@@ -32,31 +32,31 @@ class Answer(NamedTuple):
     unit: Unit | None
     oldest: Unit | None
     place: Fit
-    """Its fit, if the client numbers its sends by itself."""
+    """Its fit, if the client assigns the sequence ids."""
     chosen_ids: bool
     waited: bool
-    """What it names had no answer yet on this connection."""
+    """The unit that it names had no answer yet on this connection."""
 
     @property
     def fit(self) -> Fit:
-        """Which unit it is for; unknown where the application chooses sequence ids, which may rise and fall."""
+        """Which unit it is for; unknown if the application chooses sequence ids, which need not increase."""
         if self.chosen_ids:
             raise UnknownError("the application chose the sequence ids, which do not show which SEND is older")
         return self.place
 
     @property
     def handle(self) -> int | None:
-        """Of the producer whose unit it names; None where that is not known."""
+        """The handle of the producer whose unit it names; None if that is not known."""
         return None if self.unit is None else self.unit.line.handle
 
     @property
     def is_for_a_closed_producer(self) -> bool:
-        """It came behind the broker's CLOSE_PRODUCER, for a producer that is no longer there."""
+        """It came after the broker's CLOSE_PRODUCER, for a producer that is no longer there."""
         return self.session.sent_away is not None and self.session.sent_away.seq < self.frame.seq
 
     @property
     def is_ahead(self) -> bool:
-        """A receipt of a greater id than the oldest unit's, which must have lost its own."""
+        """A receipt with a greater id than the oldest unit's, whose own receipt must have been lost."""
         return (
             self.place is Fit.LATER
             and self.frame.command == "SEND_RECEIPT"

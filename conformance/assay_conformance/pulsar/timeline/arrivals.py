@@ -1,4 +1,4 @@
-"""Chunks that reached consumers, and what each did to its message, by the table of `assembly`."""
+"""Chunks that reached consumers, and the effect of each on its message, by the table of `assembly`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 EARLY_NS: Final = TOLERANCES["time-out-early"].slack_ns
 
 DEFAULT_MAX_PENDING: Final = 10
-"""Incomplete messages a consumer keeps where neither Case nor client sets a number; beyond it the oldest is dropped."""
+"""How many incomplete messages a consumer keeps if neither Case nor client sets a number; beyond it the oldest is
+dropped."""
 
 Place = tuple[int, Entry]
 """Consumer handle, and the entry of a whole message: that of its last chunk."""
 
 
 class Chunk(NamedTuple):
-    """An intact chunk that reached a consumer, and what it did to its message.
+    """An intact chunk that reached a consumer, and its effect on its message.
 
     `before`: the chunks of its message that were held when it arrived; `others`: other messages held then; `most`: the
     largest number of messages that its session had held at once by then; `began_ns`: when its message had begun.
@@ -106,8 +107,8 @@ class Arrivals:
     def joined(self, session: ConsumerSession, last: Entry, by: Event) -> tuple[Entry, ...]:
         """Return the chunks of the message whose last chunk came as this entry on a session by an event.
 
-        None where it did not, and of a message of which a chunk came a second time as another entry: which of the two
-        is the message's, another requirement judges.
+        None if it did not, or if a chunk of the message came a second time as another entry: another requirement judges
+        which of the two counts.
         """
         chunks = self._whole.get((session.request.seq, last), ())
         chunk = next((one for one in reversed(chunks) if one.frame.seq < by.seq), None)
@@ -128,8 +129,8 @@ class Arrivals:
 
     @cached_property
     def offers(self) -> list[Offer]:
-        """Whole messages that are owed to the application, where they did not take so long that the client may have
-        dropped them."""
+        """Complete messages that have to be delivered, unless they took so long that the client may have dropped
+        them."""
         whole = (chunk for chunk in self.all if chunk.fate is ChunkFate.COMPLETE and chunk.frame.members)
         return offers(self._timeline, (chunk.frame for chunk in whole if not self._may_have_expired(chunk)))
 
@@ -149,7 +150,7 @@ class Arrivals:
     def is_beyond(self, chunk: Chunk) -> bool:
         """Return whether there had been more incomplete messages by a chunk than the consumer keeps.
 
-        Which of them it dropped is its own choice.
+        Which of them it drops is its own choice.
         """
         return 0 < self.limit(chunk.consumer) < chunk.most
 
@@ -161,7 +162,7 @@ class Arrivals:
 
 
 def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:
-    """Yield a breach for each receive that misses a whole message; `past` is what had happened to it before."""
+    """Yield a breach for each receive that lacks a complete message; `past` says what had happened to it before."""
     arrivals = timeline.once(Arrivals)
     kept = [end for end in offer.missed if not arrivals.overflowed(offer.session, end)]
     what = f"the last chunk of a whole message{past}"

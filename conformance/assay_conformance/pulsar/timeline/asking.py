@@ -1,4 +1,4 @@
-"""How a check asks the timeline: one function a requirement, called when the history is over.
+"""How checks query the timeline: one function for each requirement, called when the history is complete.
 
     @check("resend.identical-bytes", of=lambda timeline: timeline.resent)
     def identical_bytes(timeline: Timeline, resent: Resent) -> Iterator[Judged]:
@@ -39,7 +39,7 @@ class TimelineCheck(Check):
         return judges is None or judges(self.view)
 
     def finish(self) -> None:
-        """Take down all that the function says."""
+        """Collect what the function yields."""
         if not self._is_for_such_cases():
             return
         cls, timeline = type(self), self.timeline
@@ -81,8 +81,8 @@ def check(
 ) -> Callable[[Callable[..., Iterator[Judged]]], type[TimelineCheck]]:
     """Make a check of a function over the timeline. `requirement` is the id it judges, `of` its subjects.
 
-    `where`: of Cases and clients of which this does not hold it has nothing to say. `keeps_away`: asked of a Case that
-    was made for the requirement and did not exercise it; it yields a breach where the client's own deviation is why.
+    `where`: Cases and clients for which this is false are not judged. `keeps_away`: called for a Case that was made for
+    the requirement and did not exercise it; it yields a breach if a deviation of the client is the reason.
     """
 
     def make(function: Callable[..., Iterator[Judged]]) -> type[TimelineCheck]:

@@ -44,7 +44,7 @@ class Assembly:
     loose: dict[str, list[Entry]] = field(default_factory=dict)
 
     def everything_again(self) -> None:
-        """Take a request for redelivery of everything: all chunks come again, so the consumer may drop what it
+        """Take a request for redelivery of everything: all chunks are redelivered, so the consumer may drop what it
         holds."""
         self.loose.update(self.held)
         self.held.clear()

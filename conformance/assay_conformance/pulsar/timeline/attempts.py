@@ -1,4 +1,4 @@
-"""What clients tried in order to come back to their topics: new connections, lookups and registrations."""
+"""Attempts of clients to reconnect to their topics: new connections, lookups and registrations."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ _ATTEMPTS: Final = ("PRODUCER", "SUBSCRIBE", *_LOOKUPS)
 
 
 class Series:
-    """Attempts in order, and what had come of those behind an event."""
+    """Attempts in order, and the outcomes of those after an event."""
 
     def __init__(self, timeline: Timeline, events: Sequence[Event]) -> None:
         self._timeline, self._events = timeline, events
 
     def between(self, since: Event, until: Event | None) -> Stretch[Event]:
-        """Return the events behind one event and before another, in order."""
+        """Return the events after one event and before another, in order."""
         return between(self._events, since, until)
 
     def rest_after(self, since: Event) -> Event | None:
-        """Return the last thing that was over, the event itself where nothing was tried.
-
-        None where something is under way, or an error came that may be final.
+        """Return the end of the last attempt, the event itself if nothing was tried; None if an attempt is in progress,
+        or an error came that may be final.
         """
         place = bisect_right(self._events, since.seq, key=seq)
         return self._rests[place] if place < len(self._events) else since
@@ -54,8 +53,8 @@ class Series:
 
 
 class Tried(NamedTuple):
-    """For a producer or consumer on one topic. Whose connections and lookups are is not known: `connections` are all,
-    `requests` those about this topic; `own` are its own registrations."""
+    """Attempts for a producer or consumer on one topic. It is not known for whom connections and lookups are made:
+    `connections` are all of them, `requests` those about this topic; `own` are its own registrations."""
 
     connections: Series
     requests: Series
@@ -73,7 +72,7 @@ class Attempts:
         self._own: dict[int, dict[str, list[Frame]]] = {}
 
     def of(self, owner: Producer | Consumer, topic: str) -> Tried:
-        """Return what may have been tried for it."""
+        """Return the attempts that may have been made for it."""
         base = base_topic(topic)
         requests = self._requests.get(base) or Series(self._timeline, ())
         return Tried(self._connections, requests, self._registrations(owner).get(base, ()))
@@ -95,8 +94,9 @@ def seq(event: Event) -> int:
 
 
 def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
-    """Return whether nothing may follow: a lookup got an error, or a registration a final one that may have been read,
-    or not, as its connection ended with it; or one of an unknown owner was admitted."""
+    """Return whether no further attempt need follow: a lookup got an error; a registration got a final error, or its
+    connection ended with that error, so that it may not have been read; or a registration of an unknown owner was
+    admitted."""
     if not isinstance(attempt, Frame) or not isinstance(end, Frame) or is_busy(end):
         return False
     error = end.fields.get("error")

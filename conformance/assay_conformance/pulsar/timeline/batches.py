@@ -1,4 +1,4 @@
-"""Batch receives: which messages each brought, and what limits it had."""
+"""Batch receives: the messages that each returned, and its limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ BATCH_RECEIVE = "batch_receive"
 
 class Limits(NamedTuple):
     """0 is no limit. `full_with`: the number of messages with which a batch may be full. A client whose queue holds
-    fewer than a batch may (`messages`) takes no more than those, or has a larger queue, as Java's builder does."""
+    fewer messages than a batch may (`messages`) returns no more than those, or enlarges its queue, as Java's builder
+    does."""
 
     messages: int
     full_with: int
@@ -23,7 +24,7 @@ class Limits(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch receive that ended well."""
+    """A batch receive that succeeded."""
 
     consumer: Consumer
     end: Completion
@@ -39,7 +40,7 @@ class Batch(NamedTuple):
 def batches(timeline: Timeline) -> Iterator[Batch]:
     """Yield the batches in order.
 
-    Their messages stand right before their ends, with no others of the consumer between.
+    Their messages are recorded right before their ends, with no others of the consumer between.
     """
     for end in timeline.events.completions(BATCH_RECEIVE):
         consumer = timeline.consumer(end.handle)

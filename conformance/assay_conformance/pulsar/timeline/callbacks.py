@@ -1,4 +1,4 @@
-"""Callbacks of sends that were asked to wait: from when to when, what was called in them, and what beside them."""
+"""Callbacks of sends that were asked to wait: from when to when, and the calls made inside them and meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAIT_FOR_ANSWERS: Final = ("flush", "close", "seek")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Callback:
-    """`began` is the end of its send; `let` asks it to return, None where nothing did."""
+    """`began` is the end of its send; `let` is the command to return, None if there was none."""
 
     send: Invoke
     began: Completion
@@ -32,7 +32,7 @@ class Callback:
 
 
 class CalledIn(NamedTuple):
-    """A call that was made in a callback or, with `beside`, while it ran."""
+    """A call that was made inside a callback or, with `beside`, by another thread while it ran."""
 
     invoke: Invoke
     callback: Callback
@@ -47,7 +47,7 @@ def callbacks(events: Events, ends: Mapping[int, Completion]) -> list[Callback]:
 
 
 def calls_in(events: Events, found: list[Callback]) -> Iterator[CalledIn]:
-    """Yield what was called in callbacks, and what beside them on the same client."""
+    """Yield the calls made inside callbacks, and those made meanwhile on the same client."""
     by_send = {one.send.op: one for one in found}
     clients = _clients(events) if found else {}
     for verb in BESIDE if found else ():

@@ -1,4 +1,4 @@
-"""Which acks and nacks of an application are about an entry."""
+"""The acks and nacks of an application that concern an entry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.reach import Reach
 
 
 class CallsAbout:
-    """Those of one consumer: each names an entry, and a cumulative one covers all before it on its topic."""
+    """The calls of one consumer: each names an entry, and a cumulative one covers all before it on its topic."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self._naming = grouped(calls, lambda call: call.entry)
@@ -27,7 +27,7 @@ class CallsAbout:
         return sorted((*self._naming.get(entry, ()), *later), key=_seq)
 
     def acknowledge(self, entry: Entry, before: Event) -> bool:
-        """Return whether some of them are acks, and were called before an event."""
+        """Return whether some of them are acks that were called before an event."""
         naming = (call for call in self._naming.get(entry, ()) if call.invoke.verb == "ack")
         if any(call.invoke.seq < before.seq for call in naming):
             return True

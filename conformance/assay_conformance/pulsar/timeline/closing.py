@@ -1,4 +1,4 @@
-"""Closes that a client refuses by itself, and the words for how a producer or consumer was closed."""
+"""Closes that a client refuses, and the words for how a producer or consumer was closed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _SAYS_NO_REFUSAL: Final = (ErrorClass.TIMEOUT, ErrorClass.TRANSPORT)
 
 
 def let_go(timeline: Timeline, handle: int | None, *, was_away: bool) -> Completion | None:
-    """Return how the call by which the application let go of a producer or consumer ended.
-
-    It is closed then, or its client refused that by itself, which counts where it had no connection (`was_away`): with
-    one, a broker may have been why.
+    """Return the end of the call by which the application closed a producer or consumer. The call succeeded, or the
+    client refused it, which counts only if it had no connection (`was_away`): with one, a broker may have been the
+    reason.
     """
     return timeline.close_of(handle) or (_refused_close(timeline, handle) if was_away else None)
 

@@ -1,4 +1,4 @@
-"""What a timeline says of handshakes, of registrations, and of topics that migrate to another cluster."""
+"""The timeline's relations about handshakes, registrations, and topics that migrate to another cluster."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Connecting(Calling):
 
     @cached_property
     def moved(self) -> list[Frame]:
-        """Frames as a fault held them, and as it let them go."""
+        """Frames that a fault held: as they arrived, and as they were released."""
         return [frame for frame in self.events.frames() if frame.fate in (Fate.HELD, Fate.RELEASED)]
 
     @cached_property
@@ -63,7 +63,7 @@ class Connecting(Calling):
         return {(one.conn, one.frame): one for one in reversed(self.moved) if one.fate is Fate.HELD}
 
     def stored_at(self, entry: Entry) -> Stored | None:
-        """Return what is stored at an entry's place."""
+        """Return what is stored at an entry's position."""
         return self._tracker.stored_at.get(entry)
 
     def own(self, identity: Identity | None) -> Identity | None:

@@ -1,24 +1,22 @@
-"""Connections: when they began and ended, by whom, and everything that a client may have ended one over.
-
-This is the one home of reasons to leave. What the clients end a connection over (Java `ClientCnx`, C++
+"""Connections: when and by whom they began and ended, and every reason that a client may have had to close one. All
+such reasons are defined here. The reasons for which clients close a connection (Java `ClientCnx`, C++
 `ClientConnection`, Go `connection.go`):
 
-| reason          | which clients leave over it                                                                 |
-|-----------------|---------------------------------------------------------------------------------------------|
-| NOT_A_FRAME     | all: nothing behind such bytes can be read                                                  |
-| FORGED          | those that act on what no broker sent                                                       |
-| UNREADABLE      | those that take a message apart as it comes                                                 |
-| SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                               |
-| BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many              |
-| UNANSWERED      | all whose supplier of credentials fails at an AUTH_CHALLENGE                                |
-| TIMED_OUT       | pulsar-rs over any send or request of its own that is not answered in time                  |
-| RECEIPT_LATER   | all, as `resend.receipt-ahead-closes-connection` demands                                    |
-| RECEIPT_STALE   | none should (`resend.ignores-stale-receipt`); clauses not about it have no finding over it  |
-| REQUEST_REFUSED | none: ERROR fails the request it answers, whatever it says (ServiceNotReady included)       |
+| reason          | which clients leave over it                                                           |
+|-----------------|---------------------------------------------------------------------------------------|
+| NOT_A_FRAME     | all: nothing after such bytes can be read                                             |
+| FORGED          | those that act on forged commands                                                     |
+| UNREADABLE      | those that decode a message on arrival                                                |
+| SEND_ERROR      | Go and older Java over most errors, C++ over a checksum error                         |
+| BUSY            | C++ over both errors of `BUSY` in a lookup; Java over ServiceNotReady, or many        |
+| UNANSWERED      | all whose supplier of credentials fails at an AUTH_CHALLENGE                          |
+| TIMED_OUT       | pulsar-rs over any send or request of its own that is not answered in time            |
+| RECEIPT_LATER   | all, as `resend.receipt-ahead-closes-connection` demands                              |
+| RECEIPT_STALE   | none should (`resend.ignores-stale-receipt`); other clauses report no finding for it  |
+| REQUEST_REFUSED | none: ERROR fails the request it answers, whatever it says (ServiceNotReady included) |
 
-So REQUEST_REFUSED is no reason to leave: it is listed to say so. An answer that a fault makes up
-counts as what it says. A client that ends with its process leaves nothing: its system ends the connection, and the
-bench may notice that first.
+REQUEST_REFUSED is no reason to close a connection: it is listed to say so. An answer forged by a fault counts by its
+content. When a process ends, its system ends the connection, and the bench may notice that first.
 """
 
 from __future__ import annotations
@@ -100,7 +98,7 @@ class Connection:
         return self.closed if self.left_by_client is None else None
 
     def reasons_but(self, *others: Why) -> list[Reason]:
-        """Return reasons to leave it, but for what the caller asks about."""
+        """Return the reasons to close it, except those that the caller excludes."""
         passed_over = {Why.REQUEST_REFUSED, *others}
         return [reason for reason in self.reasons if reason.why not in passed_over]
 
@@ -113,9 +111,8 @@ class Connection:
         return (reason for reason in self.reasons if reason.event.seq < event.seq)
 
     def may_be_left_before(self, event: Event) -> bool:
-        """Return whether the client may have ended it over something ahead of an event, which it then did not read.
-
-        Over a stale receipt no client does that keeps to its clause.
+        """Return whether the client may have closed it for a reason before an event, which it then did not read. A
+        stale receipt is no reason for a client that keeps its clause.
         """
         return any(reason.why not in (Why.REQUEST_REFUSED, Why.RECEIPT_STALE) for reason in self.before(event))
 
@@ -150,7 +147,7 @@ def connections(
 def _ends_with(connection: Connection, end: Event, bounds: Bounds) -> bool:
     """Return whether a connection ended with a process.
 
-    The end of a process comes from another witness than that of its connections: it may stand behind them.
+    The end of a process is recorded by another witness than those of its connections, and may come after them.
     """
     if connection.closed is None or (connection.opened is not None and connection.opened.seq > end.seq):
         return False

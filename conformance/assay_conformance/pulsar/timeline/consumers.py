@@ -1,4 +1,4 @@
-"""Consumers: as the application knows them, and on each connection.
+"""Consumers: as handles of the application, and on each connection.
 
 A `Consumer` is one handle over all its connections. A `ConsumerSession` is what a SUBSCRIBE asks for, on one
 connection: `admitted` is the SUCCESS, `ended` what ended it.
@@ -54,7 +54,7 @@ class ConsumerSessions:
     def let_in(self, session: ConsumerSession) -> Frame | None:
         """Return the first SUCCESS that its broker wrote.
 
-        From then on the broker takes what the consumer sends, although a fault may keep the answer from the client.
+        From then on the broker accepts the consumer's commands, although a fault may keep the answer from the client.
         """
         request, successes = session.request, self._events.frames_by("SUCCESS", "conn", "request_id")
         answers = successes.get((session.conn, request.request_id), ())
@@ -71,9 +71,8 @@ class ConsumerSessions:
         return known
 
     def ends(self, session: ConsumerSession) -> list[Event]:
-        """Return moments from which on nothing more can be expected on it, in order.
-
-        A seek moved it elsewhere, its connection or the consumer on it is gone, or everything is over.
+        """Return the events after which nothing more can be expected on it, in order: a seek, the end of its connection
+        or of the consumer on it, or the end of the Case.
         """
         seeks: list[Event] = [*self.frames(session, "SEEK")]
         over: Iterable[Event] = (*self._events.of(AgentEnded), *self._events.of(Ended))
@@ -83,7 +82,7 @@ class ConsumerSessions:
         return in_order([*seeks, *(end for end in over if end.seq > session.request.seq)])
 
     def end_after(self, session: ConsumerSession, event: Event) -> Event | None:
-        """Return the first of its `ends` behind an event."""
+        """Return the first of its `ends` after an event."""
         return next((end for end in self.ends(session) if end.seq > event.seq), None)
 
 
@@ -92,13 +91,13 @@ def _since(session: ConsumerSession) -> int:
 
 
 def known_owner(session: ConsumerSession, event: Event) -> Consumer | None:
-    """Return whose a session was at this event, None where that is not known."""
+    """Return the consumer of a session at this event, None if that is not known."""
     until = session.known_until
     return session.consumer or (until[0] if until is not None and event.seq < until[1].seq else None)
 
 
 def known_consumer(session: ConsumerSession, event: Event) -> Consumer:
-    """Return whose a session was at this event; unknown where any of several may have written its SUBSCRIBE."""
+    """Return the consumer of a session at this event; unknown if any of several may have written its SUBSCRIBE."""
     consumer = known_owner(session, event)
     if consumer is None:
         raise UnknownError("two consumers may have written the same SUBSCRIBE: it is unknown whose it was")

@@ -1,4 +1,5 @@
-"""What a timeline says of consumers: sessions, permits, deliveries and subscriptions, each derived when first asked."""
+"""The timeline's relations about consumers: sessions, permits, deliveries and subscriptions, each derived when first
+used."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ class Consuming(Occurring):
         return last if last is not None and (last.ended is None or last.ended.seq > event.seq) else None
 
     def is_unsure(self, consumer: Consumer, topic: str, at: Event) -> bool:
-        """Return whether a session of a consumer on a topic may have been another's, since an event before."""
+        """Return whether a session on a topic since an event may have been another consumer's."""
         sessions = consumer.on_topic.get(topic, ()) if topic in consumer.unsure else ()
         return any(known_owner(one, at) is None for one in sessions if one.request.seq < at.seq)
 
@@ -76,7 +77,7 @@ class Consuming(Occurring):
         return list(pauses(self.events))
 
     def asks_since(self, consumer: Consumer, event: Event) -> int | None:
-        """Return since when a consumer was not paused, at an event; None where it may have been."""
+        """Return since when a consumer was not paused at an event; None if it may have been paused."""
         return asks_since(self.pauses, consumer, event)
 
     @cached_property
@@ -85,7 +86,7 @@ class Consuming(Occurring):
         return list(table_views(self.events, self.view.case.topology.topics[0].name))
 
     def received(self, consumer: Consumer) -> list[Received]:
-        """Return what the application got of a consumer, in order."""
+        """Return the messages that the application received from a consumer, in order."""
         return self._tracker.received.get(consumer.handle, [])
 
     def delivered(self, handle: int, ordinal: int) -> Received | None:
@@ -94,7 +95,7 @@ class Consuming(Occurring):
 
     @property
     def all_received(self) -> Iterator[Received]:
-        """What the application got, consumer by consumer."""
+        """The messages that the application received, consumer by consumer."""
         return (message for consumer in self.consumers for message in self.received(consumer))
 
     def entry_of(self, message: Received) -> Entry | None:
@@ -102,9 +103,8 @@ class Consuming(Occurring):
         return self._tracker.entries.get(message.seq)
 
     def redeliveries(self, message: Received) -> int | None:
-        """Return how often the broker had sent a message again.
-
-        It is as the client shows it, or else as the MESSAGE says that brought it; None where that is not known either.
+        """Return the redelivery count of a message as the client shows it, or else as its MESSAGE states it; None if
+        neither is known.
         """
         if message.redelivery_count is not None:
             return message.redelivery_count
@@ -182,7 +182,7 @@ class Consuming(Occurring):
 
     @cached_property
     def steady_subscriptions(self) -> list[Subscription]:
-        """Those of all other topics, whose consumers have to be sent what was not acknowledged."""
+        """The subscriptions of all other topics, whose consumers have to get everything that is not acknowledged."""
         return [one for one in self.subscriptions if base_topic(one.topic) not in self.shrinking]
 
     def reloads(self, topic: str) -> list[Stepped | Fired]:

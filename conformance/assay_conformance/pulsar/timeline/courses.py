@@ -1,4 +1,4 @@
-"""Courses: what happened to the messages of one consumer, in the order of events.
+"""Moments: what happened to the messages of one consumer, in the order of events.
 
 | moment                | what happened                                                                               |
 |-----------------------|---------------------------------------------------------------------------------------------|
@@ -59,8 +59,8 @@ class ReceiveEnded(NamedTuple):
 
 
 class SettleCalled(NamedTuple):
-    """An ack or nack of one message. A call for several messages that failed may have been taken for some of them, and
-    counts, too. `session`: where the message came and can still be settled, if there is one."""
+    """An ack or nack of one message. A call for several messages that failed may have settled some of them, and counts
+    as well. `session`: where the message came and can still be settled, if there is one."""
 
     event: Invoke
     call: Call
@@ -251,7 +251,7 @@ def _calls(tracker: Tracker, calls: list[Call]) -> Iterator[Moment]:
 
 
 def known_ns(call: Call, at: Event) -> int | None:
-    """Return when the client certainly knew of a call that had completed well by then."""
+    """Return when the client certainly knew of a call that had succeeded by then."""
     completion = call.operation.completion
     known = completion is not None and completion.outcome is Outcome.OK and completion.seq < at.seq
     return call.called_ns if known else None

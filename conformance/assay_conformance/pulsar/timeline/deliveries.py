@@ -1,7 +1,6 @@
-"""Deliveries: every MESSAGE, from the broker that wrote it to what settled it.
-
-dispatched -> came -> handed over -> acked or nacked by the application -> ACK written -> ACK arrived, or asked for
-again; and the next time that its entry was sent to a consumer of the subscription.
+"""Deliveries: every MESSAGE, from the broker that wrote it to what settled it. dispatched -> arrived -> delivered ->
+acked or nacked by the application -> ACK written -> ACK arrived, or redelivery requested; and the next time that its
+entry was sent to a consumer of the subscription.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CUMULATIVE: Final = "Cumulative"
 
 @dataclass(slots=True, eq=False)
 class Delivery:
-    """One MESSAGE and what became of it. Its `entry` may hold several messages.
+    """One MESSAGE and what happened to it. Its `entry` may hold several messages.
 
     `handed`: its messages as the application got them; those of a copy that came before may be among them.
     `calls`: acks and nacks of the application that name one of these. (Cumulative ones of later messages:
@@ -66,13 +65,12 @@ class Delivery:
 
     @property
     def consumer(self) -> Consumer:
-        """Whose it is; raises where that is unknown."""
+        """Its consumer; raises `UnknownError` if that is unknown."""
         return known_consumer(self.session, self.frame)
 
     def is_out(self, seq: int) -> bool:
-        """Return whether it was out when event `seq` came: sent, and neither acknowledged nor asked for again.
-
-        What counts is what the broker knew.
+        """Return whether it was unacknowledged at event `seq`: sent, neither acknowledged nor requested again, as the
+        broker saw it.
         """
         ends = (self.settled, self.given_back)
         return self.frame.seq < seq and not any(end is not None and end.seq < seq for end in ends)
@@ -94,7 +92,8 @@ class Deliveries:
         self._sessions = sessions
         self._copies: dict[tuple[Owner, Entry], list[Delivery]] = {}
         self._open: dict[tuple[Owner, str], Ascending[Entry, Delivery]] = {}
-        """Owner and topic -> what a cumulative ACK, or a request for everything, is still about."""
+        """Owner and topic -> the deliveries that a cumulative ACK, or a redelivery request for everything, would
+        cover."""
         last: dict[tuple[str, Entry], Delivery] = {}
         for frame in events.frames("MESSAGE", "ACK", REDELIVER):
             session = sessions.of(frame)
@@ -136,9 +135,8 @@ class Deliveries:
             self._open.setdefault((owner, session.topic), Ascending()).put(entry, delivery)
 
     def _asked(self, session: ConsumerSession, owner: Owner, frame: Frame) -> None:
-        """Note a request for messages. One without ids names all of the consumer's topic.
-
-        What was asked for once is not asked for by the next request.
+        """Note a redelivery request. One without ids names everything of the consumer's topic. A delivery is requested
+        once, by the first request that covers it.
         """
         there = self._open.get((owner, session.topic), Ascending())
         named = {Entry(session.topic, id.ledger, id.entry) for id in frame.ids} or set(there)
@@ -173,7 +171,7 @@ class Deliveries:
 
 
 def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
-    """Return the last copy that had come, of those with its redelivery count that were not handed over yet if there are
+    """Return the last copy that had come, of those with its redelivery count that were not delivered yet if there are
     any; `copies` are in order.
 
     Another copy may come while this one waits for the application.
@@ -189,7 +187,7 @@ def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
 
 
 def _had(copy: Delivery, message: Received) -> bool:
-    """Return whether a message was handed over of a copy."""
+    """Return whether a message was delivered of a copy."""
     return any(one.message_id == message.message_id for one in copy.handed)
 
 

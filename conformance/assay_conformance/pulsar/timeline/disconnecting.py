@@ -1,4 +1,4 @@
-"""What a timeline says of how connections ended, and of what may have ended them."""
+"""The timeline's relations about how connections ended, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
 class Disconnecting(Requesting):
-    """The part of a timeline about the ends of connections, and the reasons that clients had to leave them."""
+    """The part of a timeline about ends of connections, and the reasons of clients to close them."""
 
     @cached_property
     def connections(self) -> dict[int, Connection]:
@@ -55,10 +55,8 @@ class Disconnecting(Requesting):
         return [closed for closed in self.events.of(Closed) if closed.conn not in self.left_unused]
 
     def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
-        """Return whether the end of this frame's connection proves nothing.
-
-        Something other than the client ended it soon, or the client did, and may have done so over something that is
-        not `besides`.
+        """Return whether the end of this frame's connection proves nothing: something other than the client ended it
+        soon, or the client closed it for a reason that may not be in `besides`.
         """
         if self.bounds.ended_soon_after(frame, self.connection(frame.conn).lost):
             return True
@@ -69,13 +67,13 @@ class Disconnecting(Requesting):
     def left_over(self, frame: Frame, producer: Producer) -> Closed | None:
         """Return the end of the frame's connection where the client ended it soon, with the producer not closed.
 
-        Raises `TooBusyError` where the machine may have made the client think that its peer was gone.
+        Raises `TooBusyError` if load of the machine may have made the client believe that its peer was gone.
         """
         left = self._left_after(frame, producer)
         return left if left is None else self._heard(left)
 
     def left_over_messages(self, last: Frame, alike: Iterable[Event], *, or_died: bool = False) -> Closed | None:
-        """Return the end of a connection as `left_without_reason`, where that was soon behind the frame `last`.
+        """Return the end of a connection as `left_without_reason`, if it came soon after the frame `last`.
 
         `or_died`: the process may have ended with it.
         """
@@ -83,10 +81,9 @@ class Disconnecting(Requesting):
         return self.left_without_reason(last.conn, alike, or_died=or_died) if is_soon else None
 
     def left_without_reason(self, conn: int, alike: Iterable[Event] = (), *, or_died: bool = False) -> Closed | None:
-        """Return the end of a connection that the client ended for no reason beside the frames (or faults) `alike`.
-
-        The application had not begun to end what it has; a message that it acknowledged is no reason. Raises
-        `TooBusyError` where the machine may have made the client think that its peer was gone.
+        """Return the end of a connection that the client closed for no reason other than the frames (or faults)
+        `alike`. The application had not begun to close anything; a message that it acknowledged is no reason. Raises
+        `TooBusyError` if load of the machine may have made the client believe that its peer was gone.
         """
         connection, passed_over = self.connection(conn), {event.seq for event in alike}
         left = connection.ended_by_client if or_died else connection.left_by_client

@@ -1,4 +1,4 @@
-"""What a broker has to send, and may send to no consumer."""
+"""Entries that a broker cannot dispatch to any consumer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
 
 def orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
-    """Return the first chunk that a Shared subscription sends to no consumer, and behind which it reads nothing.
-
-    It lacks its acknowledgment when the first one of its message has it, or is not stored ahead of it
-    (SharedConsumerAssignor).
+    """Return the first chunk that a Shared subscription dispatches to no consumer, and after which it reads nothing:
+    the first chunk of its message is acknowledged or not stored before it, and it is not (SharedConsumerAssignor).
     """
     stored_first, begun = set[str | None](), set[str | None]()
     for stored in timeline.stored_on(subscription.topic):

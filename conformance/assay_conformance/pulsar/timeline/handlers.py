@@ -1,4 +1,4 @@
-"""Calls of message handlers: with which message, from when to when, and beside what else."""
+"""Calls of message handlers: with which message, from when to when, and what else ran meanwhile."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ def listens(consumer: Consumer) -> bool:
 
 
 def is_let_wait(events: Events, inside: Invoke) -> bool:
-    """Return whether the handler call in which this is called is one that earlier receives asked for, or have returned.
-
+    """Return whether the handler call in which this call is made was requested by earlier receives, or has returned.
     True without any receive.
     """
     asked = [one for one in events.invokes("receive") if one.handle == inside.handle]
@@ -99,9 +98,8 @@ def done_ns(end: Completion) -> int:
 
 
 def occupied(calls: Iterable[HandlerCall], consumer: Consumer, since_ns: int, until_ns: int) -> bool:
-    """Return whether a handler call of the client went on for some time between two times of the agent's clock.
-
-    The client may have one thread for all its handlers.
+    """Return whether a handler call of the client ran at some time between two times of the agent's clock. The client
+    may have one thread for all its handlers.
     """
     client, least_ns = client_of(consumer), TOLERANCES["at-once"].slack_ns
     for call in calls:

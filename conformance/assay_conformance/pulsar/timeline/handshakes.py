@@ -23,12 +23,12 @@ class Handshake(NamedTuple):
 
     @property
     def max_message_bytes(self) -> int | None:
-        """The largest message that this broker takes, where it says so."""
+        """The largest message that this broker accepts, if it says so."""
         limit = self.connected.fields.get("max_message_size")
         return int(limit) if limit else None
 
     def is_before(self, event: Event) -> bool:
-        """Return whether it was over by an event."""
+        """Return whether it had ended by an event."""
         return self.connected.seq <= event.seq
 
 
@@ -50,7 +50,7 @@ class Handshakes:
         return found if found is not None and found.is_before(frame) else None
 
     def below(self, events: Events, version: int, *commands: str) -> Iterator[tuple[Frame, Handshake]]:
-        """Yield what clients wrote of these commands where the version agreed upon is lower than this one."""
+        """Yield the frames of these commands that clients wrote with an agreed protocol version below this one."""
         older = {conn for conn, one in self._found.items() if one.version < version}
         for frame in events.frames(*commands) if older else ():
             handshake = self.of(frame) if frame.conn in older and frame.from_sender else None

@@ -1,8 +1,6 @@
-"""Holdings: what the topics hold of each producer's messages, against what it sent.
-
-Which of its sends happened is not known of all of them: a holding contradicts its sends when no world that is possible
-by their outcomes explains it (`judging.worlds`). Left out, since nothing can be said of them, are bursts (their single
-messages are not in the history) and topics that store nothing.
+"""Holdings: the messages of each producer that its topics hold, compared with its sends. It is not known of every send
+whether it took effect: a holding contradicts the sends if no combination that their outcomes allow explains it
+(`judging.worlds`). Left out are bursts, whose single messages are not in the history, and topics that store nothing.
 
 | what is not known                                    | what is not judged then                          |
 |------------------------------------------------------|--------------------------------------------------|
@@ -34,7 +32,7 @@ STANDING: Final[dict[Outcome | None, Standing]] = {
     Outcome.FAIL: Standing.IMPOSSIBLE,
     Outcome.UNSUPPORTED: Standing.IMPOSSIBLE,
 }
-"""What the outcome of a send says. One without a completion may have happened."""
+"""What the outcome of a send says: one without a completion may have taken effect."""
 
 Log = list[tuple[Content, Stored]]
 """Messages of a producer that a topic or partition holds, in order, each with its entry."""
@@ -68,7 +66,7 @@ class Holding(NamedTuple):
     read_back: ReadBack | None
 
     def contradictions(self, standing: Callable[[Send], Standing], *, once: bool) -> Iterator[Contradicted]:
-        """Yield what no world explains.
+        """Yield the contradictions that no world explains.
 
         `standing`: in how many worlds a send happened; `once`: no copies are allowed.
         """
@@ -101,7 +99,7 @@ class Holding(NamedTuple):
         if kind is Kind.LOST:
             is_found = send is not None and _content(send) in self.unclaimed
             return self.read_back is not None and not (self.forged or self.torn or self.unread or is_found)
-        # By a made-up error the client may take what is stored for not stored.
+        # After a forged error the client may take a stored message for one that is not stored.
         return kind is not Kind.PHANTOM or send is None or not self.forged
 
 
@@ -142,7 +140,7 @@ def holdings(timeline: Timeline) -> list[Holding]:
 
 def _in_call_order(sends: Sequence[Send]) -> Sequence[Send]:
     """Return the sends in the order in which the client was called: those in a callback are made on its thread, and may
-    overtake some that wait on their own behind a call that blocks."""
+    overtake some that wait on their own after a call that blocks."""
     if not any("in_callback" in send.invoke.args for send in sends):
         return sends
     called_ns, keyed = 0, []

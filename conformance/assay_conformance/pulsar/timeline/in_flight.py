@@ -1,8 +1,7 @@
-"""What producers have in flight: messages that left and have no receipt, as the wire shows it.
-
-The wire shows less than the client holds: what waits in an open batch, or has a receipt it has not read yet, is not
-seen. So what is seen to be beyond a bound is beyond it. Left out are messages whose send does not succeed, for they may
-have left the queue at any time, and chunks, which have no number.
+"""What producers have in flight: messages that were sent and have no receipt, as the wire shows it. The wire shows less
+than the client holds: not what waits in an open batch, or has a receipt that the client has not read. So a bound that
+is seen to be exceeded is exceeded. Left out are messages whose send does not succeed, for they may have left the queue
+at any time, and chunks, which have no number.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class InFlight:
 
 
 class Leaving(NamedTuple):
-    """A unit that leaves for the first time, and what is in flight with it. The latter holds until the next one."""
+    """A unit that is sent for the first time, and what is in flight with it. The latter is valid until the next one."""
 
     handle: int
     unit: Unit

@@ -1,9 +1,8 @@
-"""Letters: the copies of messages that clients send to retry and dead letter topics, and what each is a copy of.
-
-A letter is known by its topic: the one that its consumer was given for it, or the subscription's own, which was once
-named by the subscription alone: Java clients keep to that name where a broker tells them of such a topic, as those do
-that cannot be asked without creating it (ConsumerBuilderImpl, apache/pulsar#9327). Its original is
-the entry that its ORIGIN_MESSAGE_ID names; a copy of a copy names the first.
+"""Letters: the copies of messages that clients send to retry and dead letter topics, and what each is a copy of. A
+letter is recognised by its topic: the one that its consumer was configured with, or the default one of the
+subscription, which was once named by the subscription only: Java clients keep that name if a broker reports such a
+topic, as brokers do that cannot be asked without creating it (ConsumerBuilderImpl, apache/pulsar#9327). Its original is
+the entry that its ORIGIN_MESSAGE_ID names; a copy of a copy names the first original.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ from assay_conformance.pulsar.timeline.requests import Request
 
 DELAY_TIME: Final = "DELAY_TIME"
 TRANSIENT: Final = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
-"""Errors of a SEND that a producer answers by sending it again: its letter is still under way."""
+"""Errors of a SEND after which a producer sends it again: its letter is still pending."""
 
 
 class Kind(StrEnum):
-    """What a letter is for."""
+    """The kinds of letters."""
 
     RETRY = "retry letter"
     DEAD = "dead letter"
 
 
 class Address(NamedTuple):
-    """A letter topic: whose letters of which kind go there. `full` is the full name of the consumer's topic."""
+    """A letter topic: the consumer whose letters go there, and their kind. `full` is the full name of the consumer's
+    topic."""
 
     kind: Kind
     consumer: Consumer
@@ -100,12 +100,12 @@ class LetterRequest(NamedTuple):
 
     @property
     def failure(self) -> Frame | None:
-        """The answer, where it is an error: the letter may end with it, or be tried again."""
+        """The answer, if it is an error: the letter may fail with it, or be retried."""
         return self.request.answer if self.request.error else None
 
 
 class Round(NamedTuple):
-    """A message that the application asked to send round by a retry letter. `times`: how often it had been round."""
+    """A message that the application passed to reconsume_later. `times`: how often before."""
 
     call: Invoke
     message: Received
@@ -168,12 +168,12 @@ class Letters(Originals):
     def _letters_in(self, unit: Unit, written: set[object]) -> Iterator[Letter]:
         """Yield the letters in a unit.
 
-        `written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so that one
-        which comes again on another connection is known by these alone.
+        `written`: topic, producer name, sequence id and bytes of letters. No call opened their producer, so only these
+        identify one that is sent again on another connection.
         """
         frame, session = unit.first, unit.sends[0][0]
         address, meta = self.address(session.request), frame.meta
-        # What a fault doubled the client wrote once.
+        # The client wrote once what a fault duplicated.
         if address is None or meta is None or frame.fate in FORGED or not frame.from_sender:
             return
         if not frame.members and meta.chunk_id is not None:
@@ -229,7 +229,7 @@ class Letters(Originals):
 
     @cached_property
     def rounds(self) -> list[Round]:
-        """What the application asked to send round, message by message, in order."""
+        """The messages that the application passed to reconsume_later, in order."""
         found = []
         for call in self._events.invokes("reconsume_later"):
             for message, entry in sent_round(self._tracker, call):

@@ -1,6 +1,7 @@
-"""Rate limiters of brokers, and what they let through.
+"""Rate limiters of brokers, and the messages that they passed.
 
-A limiter belongs to a broker, a topic or one of its subscriptions. What a Case changes with set_policy is left out.
+A limiter belongs to a broker, a topic or one of its subscriptions. Policies that a Case changes with set_policy are
+left out.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class _Limiters:
         self._smallest: dict[str, int] = {}
 
     def through(self, events: Events, sessions: ConsumerSessions) -> list[Limiter]:
-        """Return what the limiters have let through at the end."""
+        """Return the limiters with all messages that they passed."""
         seen: list[Stepped | Fired | Stored | Frame] = [*events.of(Stepped), *events.of(Fired), *events.of(Stored)]
         seen += [frame for frame in events.frames("MESSAGE") if frame.from_sender]
         for event in in_order(seen):

@@ -1,4 +1,4 @@
-"""What a timeline says of rates: limiters, and what subscriptions could have been sent."""
+"""The timeline's relations about rates: limiters, and what could have been dispatched to subscriptions."""
 
 from __future__ import annotations
 

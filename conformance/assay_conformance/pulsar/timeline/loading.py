@@ -1,4 +1,4 @@
-"""When a broker loads a topic again: what it keeps in memory only is lost then."""
+"""Loads of topics by brokers, at which everything kept only in memory is lost."""
 
 from __future__ import annotations
 

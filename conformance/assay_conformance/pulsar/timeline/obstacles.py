@@ -1,8 +1,8 @@
-"""What stood in the way of a call: whatever a client may have met that lets one of its calls fail.
+"""Obstacles of a call: everything that may be a legitimate reason for its failure.
 
 An obstacle is an event: an error, the end of a session or of a connection, a frame that a fault touched, a fault that
-lasts, a request without an answer. It is in the way of a handle unless it is known to be of another handle, or of
-topics that are none of its own.
+lasts, a request without an answer. It counts for a handle unless it is known to belong to another handle, or to topics
+that the handle does not use.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ REQUESTS: Final = (
     "GET_OR_CREATE_SCHEMA",
     "WATCH_TOPIC_LIST",
 )
-"""Commands with a request id that a client waits for an answer to. An ACK is not: what asks for receipts is judged by
-the chapter ack."""
+"""Commands with a request id that a client waits for an answer to. ACK is not among them: the chapter ack judges
+acknowledgments that wait for an answer."""
 
 SENT_AWAY: Final = frozenset({"CLOSE_PRODUCER", "CLOSE_CONSUMER"})
 
 _ORDERS: Final = frozenset({"TOPIC_MIGRATED", *SENT_AWAY})
 
 _LASTING: Final = frozenset({"cut", "refuse", "hold", "resegment", *TAGS})
-"""What is in the way for as long as it lasts; what other faults do is over with the frames that they touch."""
+"""Faults that are obstacles for as long as they last; other faults affect only the frames that they touch."""
 
 
 class About(NamedTuple):
@@ -67,7 +67,7 @@ class About(NamedTuple):
     topic: str | None = None
 
     def concerns(self, handle: int, topics: frozenset[str]) -> bool:
-        """Return whether it may have to do with this handle, which is about these topics."""
+        """Return whether it may concern this handle, which uses these topics."""
         if self.handle is not None:
             return self.handle == handle
         return self.topic is None or self.topic in topics
@@ -93,9 +93,9 @@ class Obstacles:
         }
         self._found = sorted(self._walk(), key=_seq)
         self._latest_ns = [*accumulate((one.event.t_ns for one in self._found), max)]
-        """Of those up to each: a handle that often fails has as many obstacles, and each call is asked about."""
+        """The same up to each event: a handle that often fails has many obstacles, and each call asks for them."""
 
-        # A process, or a client that leaves its connection, ends its calls first: the bench sees the end behind theirs.
+        # A process, or a client that leaves its connection, ends its calls first: the bench sees the end after theirs.
         ends: list[Event] = [*timeline.events.of(AgentEnded), *timeline.events.of(Closed)]
         self._ends_behind = [Obstacle(one, About()) for one in ends if not timeline.has_begun_to_end(one.seq)]
 
@@ -117,7 +117,7 @@ class Obstacles:
         return About() if request is None or request is frame else self.about(request)
 
     def between(self, since_ns: int, until: Event, handle: int, topics: Iterable[str]) -> Iterator[Obstacle]:
-        """Yield the obstacles of a handle from a time on, ahead of an event, and what lasted then."""
+        """Yield the obstacles of a handle between a time and an event, and those that lasted then."""
         named = frozenset(map(base_topic, topics))
         first, behind = bisect_left(self._latest_ns, since_ns), bisect_left(self._found, until.seq, key=_seq)
         for place in range(first, behind):
@@ -150,7 +150,7 @@ class Obstacles:
                 yield Obstacle(fired, About())
 
     def _unreadable(self, since_ns: int, until: Event) -> Iterator[Obstacle]:
-        """Yield bytes that are no frame: no answer behind them can be read, for as long as their connection lasts."""
+        """Yield bytes that are no frame: no answer after them can be read, for as long as their connection lasts."""
         for connection in self._timeline.connections.values():
             is_over = connection.closed is not None and connection.closed.t_ns < since_ns
             for reason in connection.before(until):
@@ -158,7 +158,7 @@ class Obstacles:
                     yield Obstacle(reason.event, About())
 
     def _unanswered(self, since_ns: int, until: Event, handle: int, topics: frozenset[str]) -> Iterator[Obstacle]:
-        """Yield requests and handshakes that went on when the call ended, or ended just before."""
+        """Yield requests and handshakes that were pending when the call ended, or had ended just before."""
         timeline, read_by_ns = self._timeline, _read_by_ns(until)
         for request in timeline.events.frames(*REQUESTS):
             closed = timeline.closed(request.conn)
@@ -188,11 +188,11 @@ def _is_soon(event: Event, behind: Event) -> bool:
 
 
 def _read_by_ns(end: Event) -> int:
-    """Return by when an answer must have been written for its call to end with that: a time-out may just precede it."""
+    """Return by when an answer must have been written for its call to end with it: a time-out may come just before."""
     is_time_out = isinstance(end, Completion) and end.error is ErrorClass.TIMEOUT
     return end.t_ns - (IN_FLIGHT_NS if is_time_out else 0)
 
 
 def _turns_away(frame: Frame) -> bool:
-    """Return whether a frame towards the client takes something from it."""
+    """Return whether a frame towards the client ends or refuses something of it."""
     return frame.command in ("ERROR", "SEND_ERROR", *_ORDERS) or bool(frame.fields.get("error"))

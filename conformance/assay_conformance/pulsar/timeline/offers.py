@@ -1,19 +1,18 @@
-"""Offers: whole messages that reached a client, and whether the application got them.
+"""Messages that reached a client whole, and whether the application got them. A receive that ended with too few
+messages, although such a message had been at the client for longer than any answer takes, shows that the client
+withheld it. A client may withhold these:
 
-A receive that ended short, although an offered message had been with the client for longer than any answer takes, shows
-that it was withheld. These a client does not owe:
-
-| message                              | why                                                                           |
-|--------------------------------------|-------------------------------------------------------------------------------|
-| of a non-persistent topic            | its entries are numbered anew whenever it is loaded: an id says nothing there |
-| that came before SUCCESS             | it was left over from the session before                                      |
-| sought behind, or begun at           | the broker starts with it, and the client passes it over                      |
-| larger than the broker takes         | as CONNECTED said: the client may not believe it                              |
-| acknowledged, or compacted out       | in its batch                                                                  |
-| a letter, or one to become a letter  | a client that sends letters settles it that way                               |
-| acknowledged by the application      | a cumulative ack that was lost covers what comes again, or a chunk of it      |
-| read already                         | by a reader, which knows how far it is                                        |
-| asked for again with everything else | the client may let go of what it holds, or of what is on its way then         |
+| message                                  | why                                                                      |
+|------------------------------------------|--------------------------------------------------------------------------|
+| of a non-persistent topic                | entry ids start again whenever it is loaded, so an id identifies nothing |
+| that came before SUCCESS                 | it is left over from the previous session                                |
+| the target of an exclusive seek or start | the broker starts with it, and the client skips it                       |
+| larger than the broker accepts           | by the limit in CONNECTED: the client may reject it                      |
+| acknowledged, or compacted out           | in its batch                                                             |
+| a letter, or one to become a letter      | a client with letters may settle it that way                             |
+| acknowledged by the application          | a cumulative ack that was lost covers what comes again, or a chunk of it |
+| read already                             | by a reader, which keeps its position                                    |
+| covered by a request for everything      | the client may drop what it holds, or what is in flight then             |
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ Place = tuple[Entry, int]
 
 @dataclass(slots=True, eq=False)
 class Offer:
-    """One message of a MESSAGE. `taken`: the application got it; `missed`: receives that ended short without it, longer
-    than an answer takes behind its MESSAGE."""
+    """One message of a MESSAGE. `taken`: the application got it; `missed`: receives that ended without it and with too
+    few messages, longer than an answer takes after its MESSAGE."""
 
     session: ConsumerSession
     frame: Frame
@@ -51,7 +50,7 @@ class Offer:
 
     @property
     def consumer(self) -> Consumer:
-        """Whose it is; raises where that is unknown."""
+        """Its consumer; raises `UnknownError` if that is unknown."""
         return known_consumer(self.session, self.frame)
 
     @property
@@ -82,14 +81,14 @@ def not_delivered(timeline: Timeline, offer: Offer, what: str, *causes: Event) -
 
 
 class _Handover:
-    """One walk through what came, and what the application got."""
+    """One pass over what arrived, and what the application got."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline, self._view = timeline, timeline.view
         self._transient = timeline.non_persistent
         self._found: list[Offer] = []
         self._open: dict[int, dict[Place, Offer]] = {}
-        """Handle of a consumer -> what it was offered and has not taken."""
+        """Handle of a consumer -> messages that reached it and were not delivered yet."""
         self._got: dict[int, set[Entry]] = {}
         """Handle -> entries of which it has got a message."""
         self._last: dict[tuple[int, str], Entry] = {}
@@ -137,9 +136,8 @@ class _Handover:
         return limit is not None and _size_of(frame) > limit
 
     def _became_letter(self, consumer: Consumer, frame: Frame, entry: Entry) -> bool:
-        """Return whether it came with the maximum and left for the dead letter topic.
-
-        Go and Rust clients move such a message without handing it over.
+        """Return whether it came with the maximum redelivery count and went to the dead letter topic. Go and Rust
+        clients move such a message without delivering it.
         """
         count = frame.redelivery_count
         if not count or count != number_in_force(self._view, consumer, "max_redeliver_count"):
@@ -149,9 +147,8 @@ class _Handover:
         return any(one.origin == origin and one.frame.seq > frame.seq for one in letters.of(Kind.DEAD))
 
     def _was_asked_again(self, session: ConsumerSession, frame: Frame) -> bool:
-        """Return whether the broker had written it before everything was asked for again.
-
-        It comes once more, and by its epoch (PIP-84) or by its place a client may know this copy for the older one.
+        """Return whether the broker had written it before a redelivery request for everything. It is sent once more,
+        and a client may recognise this copy as the older one by its epoch (PIP-84) or its position.
         """
         asked = self._asked.get(session)
         return asked is not None and self._timeline.written(frame).seq < asked.seq

@@ -1,4 +1,4 @@
-"""What opened and closed each producer, and each call that ended."""
+"""The calls that opened and closed each producer, and the ends of calls."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Opening(Producing):
     def close_of(self, handle: int | None) -> Completion | None:
         """Return how the call that closed a producer or consumer, or its client, ended, where it is closed then.
 
-        The end is well, an error that is certain, or a lack of a connection: a call without one may fail for that, and
-        the application has closed it.
+        The call succeeded, failed with a certain error, or failed for lack of a connection: the application has closed
+        it all the same.
         """
         closing = self.closing(handle)
         end = self.end_of(closing.op) if isinstance(closing, Invoke) else None
@@ -72,11 +72,11 @@ class Opening(Producing):
 
     @cached_property
     def leavings(self) -> list[Invoke]:
-        """The first call of each verb by which the application ends what it has."""
+        """The first call of each verb by which the application closes something."""
         return [call for verb in LEAVING for call in self.events.invokes(verb)[:1]]
 
     def has_begun_to_end(self, seq: int) -> bool:
-        """Return whether the application had begun to end what it has, ahead of event `seq`."""
+        """Return whether the application had begun to close something before event `seq`."""
         return any(call.seq < seq for call in self.leavings)
 
     def ends(self, verb: str) -> Iterator[Completion]:
@@ -98,5 +98,5 @@ class Opening(Producing):
         return self.call(end).number or 0
 
     def completed_again(self, verb: str) -> list[tuple[Send, Completion]]:
-        """Return operations of a verb that had ended, and how they ended once more."""
+        """Return operations of a verb that ended twice, with their second end."""
         return [(operation, end) for operation, end in self._tracker.completed_again if end.verb == verb]

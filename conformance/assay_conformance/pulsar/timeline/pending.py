@@ -1,4 +1,4 @@
-"""What producers wait for at an event: units without an answer, and sends that have not ended."""
+"""What is pending at producers at an event: units without an answer, and sends that have not ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Pending:
-    """By producer, derived when one is first asked about."""
+    """By producer, derived when first used."""
 
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
@@ -69,7 +69,7 @@ class Pending:
 
 
 def _from(began: Event, over: Event | None, thing: T) -> Interval[T]:
-    """Return the interval behind the event with which it began."""
+    """Return the interval after the event with which it began."""
     return Interval(began.seq + 1, None if over is None else over.seq, thing)
 
 

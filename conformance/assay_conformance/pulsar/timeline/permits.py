@@ -1,4 +1,4 @@
-"""Permits: what a consumer granted on one connection, and what was charged for messages, as one end of it saw both."""
+"""Permits: what a consumer granted on one connection, and what messages used, as one end of the connection saw both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessio
 
 
 def charged(frame: Frame) -> int:
-    """Return how many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
+    """Return how many permits a MESSAGE costs: one for each message, except those that its ack_set filters out."""
     count, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
     return (bits_of(words) & (1 << count) - 1).bit_count() if words else count
 
@@ -25,8 +25,8 @@ def charged(frame: Frame) -> int:
 def queue_of(view: View, session: ConsumerSession) -> int | None:
     """Return how many messages the receiver queue of a session holds, None where that is not known.
 
-    Consumers of several topics or partitions share a queue among them in ways of their own, and one that was paused
-    does not fill it.
+    Clients divide the queue among several topics or partitions in different ways, and a paused consumer does not fill
+    it.
     """
     consumer = session.consumer
     if consumer is None or len(consumer.topics) != 1 or is_partition(session.topic) or consumer.paused:
@@ -79,7 +79,7 @@ def broker_account(sessions: ConsumerSessions, session: ConsumerSession) -> Perm
 
 class Balance(NamedTuple):
     """Where an account stands. `filtered`: messages that ack_sets took out of batches; they were not charged.
-    `garbled`: a batch came whose checksum does not fit, and what that cost is not known."""
+    `garbled`: a batch came whose checksum does not match, so that its cost is not known."""
 
     granted: int = 0
     charged: int = 0
@@ -90,7 +90,7 @@ class Balance(NamedTuple):
 
     @property
     def outstanding(self) -> int:
-        """Permits that are open."""
+        """Available permits."""
         return self.granted - self.charged
 
     @property
@@ -99,7 +99,7 @@ class Balance(NamedTuple):
         return self.charged + self.filtered
 
     def after(self, frame: Frame) -> Balance:
-        """Return the balance behind a FLOW or a MESSAGE."""
+        """Return the balance after a FLOW or a MESSAGE."""
         if frame.command == "FLOW":
             return self._replace(granted=self.granted + (frame.permits or 0))
         cost, size = charged(frame), frame.messages
@@ -114,7 +114,7 @@ class Balance(NamedTuple):
 
 
 class OpenPermits(NamedTuple):
-    """How many permits were open at a moment, and the FLOW since which some had been, without a break."""
+    """How many permits were available at a moment, and the FLOW since which some had been, without interruption."""
 
     outstanding: int
     since: Frame | None
@@ -137,7 +137,8 @@ class Grant(NamedTuple):
 @dataclass(eq=False)
 class PermitAccount:
     """Of one session: its FLOWs and MESSAGEs as one end of the connection saw them, in order. `queue`: the size of the
-    receiver queue, 0 where that is not known. `cut_off`: what let it go on by no rule, or for an unknown consumer."""
+    receiver queue, 0 where that is not known. `cut_off`: the event from which on the account is not known, as after a
+    fault, or with an unknown consumer."""
 
     session: ConsumerSession
     consumer: Consumer | None
@@ -163,13 +164,14 @@ class PermitAccount:
 
     @cached_property
     def supplies(self) -> dict[int, OpenPermits]:
-        """Number of a MESSAGE -> what it found."""
+        """Number of a MESSAGE -> the permits available before it."""
         found = zip(self.frames, chain([OpenPermits(0, None)], _supplies(self.frames)), strict=False)
         return {frame.seq: supply for frame, supply in found if frame.command == "MESSAGE"}
 
     @property
     def left(self) -> OpenPermits:
-        """What is open when its session ends: a FLOW that crosses the broker's CLOSE_CONSUMER reaches no consumer."""
+        """The permits available when its session ends: a FLOW that crosses the broker's CLOSE_CONSUMER reaches no
+        consumer."""
         frames = [one for one in self.frames if one.command == "MESSAGE" or not self.session.had_ended(one)]
         *_, last = OpenPermits(0, None), *_supplies(frames)
         return last
@@ -210,7 +212,7 @@ class PermitAccount:
 
 
 def _supplies(frames: Iterable[Frame]) -> Iterator[OpenPermits]:
-    """Yield what is open behind each frame. A batch of more messages than permits leaves fewer than none."""
+    """Yield the available permits after each frame: fewer than 0 after a batch of more messages than permits."""
     since = None
     for frame, balance in _balances(Balance(), frames):
         since = None if balance.outstanding <= 0 else since or frame

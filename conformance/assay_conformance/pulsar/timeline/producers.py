@@ -1,7 +1,7 @@
-"""Producers: as the application knows them, on each connection, and what they have sent.
+"""Producers: as handles of the application, on each connection, and what they have sent.
 
-A `Producer` is one handle on one topic or partition, over all its connections; its `handle` is None where nothing says
-whose it is. A `ProducerSession` is what a PRODUCER asks for, on one connection. A `Unit` is what travels as one SEND: a
+A `Producer` is one handle on one topic or partition, over all its connections; its `handle` is None if that is not
+known. A `ProducerSession` is what a PRODUCER asks for, on one connection. A `Unit` is what travels as one SEND: a
 message, a batch or a chunk. A `Send` is one call of the application, and how it ended.
 """
 
@@ -30,5 +30,5 @@ FINAL_ERRORS: Final = frozenset({"TopicTerminatedError", "ProducerFenced"})
 """After these a producer sends no more."""
 
 PASSING_ERRORS: Final = frozenset({"ProducerBusy", "ServiceNotReady", "ProducerBlockedQuotaExceededError"})
-"""What a broker says while it opens or unloads a topic, has not noticed yet that the former connection is gone, or asks
-a producer to hold on because of a backlog."""
+"""Errors of a broker that opens or unloads a topic, has not noticed yet that the previous connection is gone, or lets a
+producer wait because of a backlog quota."""

@@ -1,4 +1,4 @@
-"""What a timeline says of producers at their brokers, and of where messages went; derived when first asked."""
+"""The timeline's relations about producers at their brokers, and the routing of messages; derived when first used."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Producing(Calling):
 
     @cached_property
     def calls_in_callbacks(self) -> list[CalledIn]:
-        """What was called in them, and what beside them on the same client."""
+        """Calls made inside them, and meanwhile on the same client."""
         return list(calls_in(self.events, self.callbacks))
 
     @cached_property
@@ -63,7 +63,7 @@ class Producing(Calling):
 
     @cached_property
     def pending(self) -> Pending:
-        """What producers wait for."""
+        """What is pending at producers."""
         return Pending(self._tracker)
 
     def answers_to(self, request: Frame) -> list[Frame]:
@@ -72,11 +72,11 @@ class Producing(Calling):
 
     @cached_property
     def opened_producers(self) -> dict[int, Completion]:
-        """Handle -> the first good end of the call that opened it."""
+        """Handle -> the first success of the call that opened it."""
         return self.opened("open_producer")
 
     def opened(self, verb: str) -> dict[int, Completion]:
-        """Handle -> the first good end of the operation that opened it; in order."""
+        """Handle -> the first success of the operation that opened it; in order."""
         found: dict[int, Completion] = {}
         for end in self.events.completions(verb):
             if end.outcome is Outcome.OK and end.handle is not None:
@@ -129,7 +129,7 @@ class Producing(Calling):
 
     @cached_property
     def routed(self) -> list[Routed]:
-        """Every message that left for a partition of the client's own choice, in order."""
+        """Every message that the client routed to a partition, in order."""
         return [message for message in self._routed if message.producer.setting("router") is None]
 
     @cached_property

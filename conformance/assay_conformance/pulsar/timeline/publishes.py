@@ -2,11 +2,11 @@
 
 An answer names a producer and a sequence id. Where several SENDs of that id are unanswered, brokers answer
 
-| with | |
-|---|---|
-| SEND_ERROR ChecksumError | one that came damaged, before they look at its id |
-| what takes the SEND for a copy | the last of them, at once: what came before waits for the store |
-| anything else | the first of them: the store writes in order |
+| with                               |                                                                 |
+|------------------------------------|-----------------------------------------------------------------|
+| SEND_ERROR ChecksumError           | one that came damaged, before they look at its id               |
+| what marks the SEND as a duplicate | the last of them, at once: what came before waits for the store |
+| anything else                      | the first of them: the store writes in order                    |
 
 SEND_ERROR for a batch names the highest id of the batch. A SEND for a producer that is closed is not answered, nor is
 what waits when its producer registers again.
@@ -45,7 +45,7 @@ class Publish:
 
     @property
     def producer(self) -> tuple[int, int | None, int | None]:
-        """What distinguishes its producer, as the broker knows it, from others."""
+        """The key of its producer, as the broker identifies it."""
         since = None if self.registered is None else self.registered.seq
         return self.send.conn, self.send.producer_id, since
 
@@ -156,7 +156,7 @@ def _is_one_message(publishes: list[Publish]) -> bool:
 
 
 def takes_for_copy(answer: Frame) -> bool:
-    """Return whether an answer takes its SEND for a copy, or for what may be one."""
+    """Return whether an answer marks its SEND as a duplicate, or as a possible one."""
     if answer.command == "SEND_ERROR":
         return UNKNOWN_COPY in str(answer.fields.get("message", ""))
     return is_duplicate(answer)

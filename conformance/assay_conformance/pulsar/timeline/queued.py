@@ -1,4 +1,4 @@
-"""Sends that have a place in a producer's queue."""
+"""Sends that take a slot of a producer's queue."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
 SETTLED_NS: Final = 100 * MS
-"""How long before a call another send must have ended for its place to be certainly free."""
+"""How long before a call another send must have ended for its slot to be certainly free."""
 
 _NEVER_NS: Final = 1 << 63
 
 
 class QueuedSends:
-    """Those of one producer that a full queue did not refuse, in call order."""
+    """The sends of one producer that a full queue did not refuse, in call order."""
 
     def __init__(self, sends: Iterable[Send]) -> None:
         self._sends = [send for send in sends if not _is_refused(send)]
@@ -34,7 +34,7 @@ class QueuedSends:
         self._ended_bytes = list(accumulate(map(_size_bytes, ended), initial=0))
 
     def held(self, call: Invoke, before: int) -> Iterator[Send]:
-        """Yield the sends made before event number `before` that may still have had their places at the call."""
+        """Yield the sends made before event number `before` that may still have had their slots at the call."""
         free_ns = call.t_ns - SETTLED_NS
         first = bisect_right(self._last_end_ns, free_ns)
         asked = self._sends[first : bisect_left(self._asked, before)]

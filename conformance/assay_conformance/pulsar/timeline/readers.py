@@ -1,4 +1,4 @@
-"""Readers: subscriptions that are not durable begin where their consumer says, and end with it."""
+"""Readers: non-durable subscriptions start where their consumer says, and end with it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def is_reader(session: ConsumerSession) -> bool:
 
 
 def skips_messages(session: ConsumerSession) -> bool:
-    """Whether it is a reader that begins at a message: what comes up to that one is nothing to its application. One
-    that begins at an end of its topic has nothing to drop."""
+    """Whether it is a reader that starts at a message, and drops what arrives up to that one. A reader that starts at
+    an end of its topic drops nothing."""
     return is_reader(session) and first_place(session) not in (FIRST, None)
 
 

@@ -1,4 +1,4 @@
-"""Registrations of both kinds: every PRODUCER and SUBSCRIBE, and whose it is."""
+"""Registrations of both kinds: every PRODUCER and SUBSCRIBE, and its producer or consumer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.producers import Producer, ProducerSessio
 
 
 def whose(session: ProducerSession | ConsumerSession | None, at: Event) -> Producer | Consumer | None:
-    """Return whose a session was at an event; None where that is not known."""
+    """Return the producer or consumer of a session at an event; None if that is not known."""
     if isinstance(session, ProducerSession):
         return session.line
     return None if session is None else known_owner(session, at)

@@ -1,4 +1,4 @@
-"""What a timeline says of requests and registrations."""
+"""The timeline's relations about requests and registrations."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ REQUESTS: Final = (
     "GET_LAST_MESSAGE_ID",
     "GET_TOPICS_OF_NAMESPACE",
 )
-"""What a client waits for the answer of as long as an operation may take."""
+"""Requests whose answer a client awaits for its operation time-out."""
 
 _ANSWERED_BY: Final = {one.command: one.answer for one in table.REQUESTS}
 
@@ -100,7 +100,7 @@ class Answers:
                 self._found.setdefault((answer.conn, answer.request_id), []).append(answer)
 
     def to(self, request: Frame) -> Frame | None:
-        """Return the first answer behind a request: of the kind that answers it, where there is one, or an error."""
+        """Return the first answer after a request: of the kind that answers it, where there is one, or an error."""
         found = self.all_to(request)
         if len(found) > 1:
             kinds = (_ANSWERED_BY.get(request.command), "ERROR")
@@ -108,6 +108,6 @@ class Answers:
         return found[0] if found else None
 
     def all_to(self, request: Frame) -> list[Frame]:
-        """Return all answers behind a request."""
+        """Return all answers after a request."""
         found = self._found.get((request.conn, request.request_id), ())
         return [answer for answer in found if answer.seq > request.seq]

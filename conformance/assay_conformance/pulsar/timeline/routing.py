@@ -1,7 +1,7 @@
-"""Where messages went: producers of topics with several partitions, and which partition each message left for.
+"""Routing: producers of topics with several partitions, and the partition to which each message was sent.
 
-A topic that gets more partitions while a Case runs is a matter of its own: which number of them a client knows is
-judged by `topics.uses-added-partitions` alone.
+A topic that gets more partitions while a Case runs is treated separately: only `topics.uses-added-partitions` judges
+which number of them a client uses.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PartitionedProducer:
 
 
 class Routed(NamedTuple):
-    """One message, and the partition that it left for; `frame` is its first SEND."""
+    """One message, and the partition to which it was sent; `frame` is its first SEND."""
 
     producer: PartitionedProducer
     send: Send
@@ -61,7 +61,7 @@ class Routed(NamedTuple):
 
     @property
     def is_keyless(self) -> bool:
-        """Whether nothing that may choose its partition is in it."""
+        """Whether it has no key of any kind."""
         return is_keyless(self.send.invoke)
 
     def __str__(self) -> str:
@@ -70,10 +70,8 @@ class Routed(NamedTuple):
 
 
 def is_keyless(call: Invoke) -> bool:
-    """Return whether a message has a key of no kind.
-
-    One with an ordering key alone takes its turn in Java and C++ clients; in the Go client it goes by the hash of that
-    key (default_router.go).
+    """Return whether a message has neither key nor ordering key. One with only an ordering key is routed round robin in
+    Java and C++ clients; the Go client uses the hash of that key (default_router.go).
     """
     return call.args.get("key") is None and call.args.get("ordering_key") is None
 

@@ -1,4 +1,5 @@
-"""The history as rows: what rules of ledgers make of it, for the clauses that they judge in a history, too."""
+"""The history as rows of a ledger, and what the rules of ledgers report, for clauses that they also judge in a
+history."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ ASKED: Final = frozenset(
         clauses.STORED_OK,
     }
 )
-"""Other clauses are judged by all that the witnesses know, of which rows leave out much."""
+"""Other clauses need more of what the witnesses recorded than rows hold."""
 
 
 def judged_rows(view: View) -> HistoryJudged:

@@ -1,4 +1,4 @@
-"""What a timeline says of producers on their connections, the units they sent, and the sends inside."""
+"""The timeline's relations about producers on their connections, the units they sent, and the sends inside."""
 
 from __future__ import annotations
 
@@ -140,5 +140,5 @@ class Sending(Opening):
 
     @cached_property
     def failed_sends(self) -> list[Completion]:
-        """Sends that did not end well, in order of arrival."""
+        """Sends that did not succeed, in order of arrival."""
         return [end for end in self.events.completions("send") if end.outcome is not Outcome.OK]

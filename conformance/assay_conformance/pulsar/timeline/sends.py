@@ -17,13 +17,14 @@ IN_FLIGHT_NS: Final = 100 * MS
 DEFAULT_SEND_TIMEOUT_MS: Final = 30_000
 
 OWN_ENDS: Final = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
-"""How a send may end while the client does its duty: its time is up, or the application closed the producer."""
+"""How a send may end although the client works correctly: by its time-out, or because the application closed the
+producer."""
 
 LOST_CONNECTION: Final = (ErrorClass.TRANSPORT, ErrorClass.NOT_LEADER)
-"""What a send may not fail with: a lost connection is the client's to repair."""
+"""Errors with which a send must not fail: the client has to repair a lost connection."""
 
 RESENDS: Final = "resend_pending"
-"""Capability of clients that send again what a lost connection left without a receipt; with others it fails."""
+"""Capability of clients that send again what has no receipt after a lost connection; with other clients it fails."""
 
 
 def ended_ns(end: Completion | Received) -> int:
@@ -44,6 +45,6 @@ def may_wait_for_partition(timeline: Timeline, handle: int, unit: Unit | None) -
 
 
 def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:
-    """Return whether it failed behind the broker's answer with another class of error, and for no reason of its own."""
+    """Return whether it failed after the broker's answer with another class of error, and for no reason of its own."""
     other = end.outcome is not Outcome.OK and end.error is not None and end.error is not expected
     return other and end.error not in OWN_ENDS and ended_ns(end) >= word.t_ns

@@ -16,7 +16,7 @@ SHARED: Final = "Shared"
 @dataclass(slots=True, eq=False)
 class ServedProducer:
     """What a PRODUCER asked for. `answers`: PRODUCER_SUCCESS and ERROR as the broker wrote them; `closes`: each
-    CLOSE_PRODUCER for its place behind it, of either side; `replaced`: the next PRODUCER in its place."""
+    CLOSE_PRODUCER for its place after it, of either side; `replaced`: the next PRODUCER in its place."""
 
     request: Frame
     topic: str
@@ -42,12 +42,12 @@ class ServedProducer:
 
     @property
     def waits(self) -> Frame | None:
-        """The first answer by which it has to wait for its topic."""
+        """The first answer that lets it wait for its topic (producer_ready = false)."""
         return next((one for one in self.successes if one.fields.get("producer_ready") is False), None)
 
     @property
     def admitted(self) -> Frame | None:
-        """The first answer that lets it in."""
+        """The first answer that admits it."""
         return next((one for one in self.successes if one.fields.get("producer_ready") is not False), None)
 
     @property
@@ -57,7 +57,7 @@ class ServedProducer:
 
     @property
     def name(self) -> str:
-        """What the broker calls it, or else what it asked to be called."""
+        """The name that the broker gave it, or else the one that it asked for."""
         answer = next(iter(self.successes), self.request)
         return str(answer.fields.get("producer_name", ""))
 

@@ -1,5 +1,5 @@
-"""How a broker serves its subscriptions: one walk through what it carried, which writes down who joined, what was sent,
-and what settled it."""
+"""How a broker serves its subscriptions: one pass over its frames, which records who joined, what was sent, and what
+settled it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def subscriptions(view: View, events: Events, sessions: ConsumerSessions, delive
 
 
 class _Service:
-    """One walk through what the broker carried."""
+    """One pass over the frames of the broker."""
 
     def __init__(self, view: View, sessions: ConsumerSessions, deliveries: Deliveries) -> None:
         cuts = [fault.action for fault in view.case.faults if isinstance(fault.action, Cut)]
@@ -129,11 +129,9 @@ class _Service:
                 self._unacked.setdefault(id(subscription), Ascending()).put(delivery.position, delivery)
 
     def _ack(self, subscription: Subscription, member: Member | None, ack: Frame) -> None:
-        """Take an ACK in.
-
-        One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
-        cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
-        that comes ahead of the answer to its consumer's SUBSCRIBE is not known.
+        """Apply an ACK. One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and has no effect;
+        nor has a cumulative one that names several entries, or comes from one of several consumers. Whether one has an
+        effect that comes before the answer to its consumer's SUBSCRIBE is not known.
         """
         if not (_is_waiting(subscription, ack) if member is None else member.takes_acks(ack)):
             return
@@ -151,9 +149,8 @@ class _Service:
             self._settle(subscription, named.position, ack, whole=whole)
 
     def _settle(self, subscription: Subscription, position: Position, ack: Frame, *, whole: bool) -> None:
-        """Settle an entry.
-
-        One that was acknowledged may be out again: the first ACK was lost, or went with its connection.
+        """Settle an entry. One that was acknowledged may have been sent again: the first ACK was lost, or ended with
+        its connection.
         """
         unacked = self._unacked.get(id(subscription))
         last = None if unacked is None else unacked.pop(position, None)

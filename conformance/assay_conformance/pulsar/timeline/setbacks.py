@@ -1,12 +1,14 @@
-"""Setbacks: what took a producer or consumer from its topic, or kept it away, and what was done about it.
+"""Interruptions: what disconnected a producer or consumer from its topic, or refused its reconnect, and the attempts
+after that.
 
-| setback                   | how it comes                                                                    |
+| interruption              | how it comes                                                                    |
 |---------------------------|---------------------------------------------------------------------------------|
 | an ERROR                  | the broker refuses its PRODUCER or SUBSCRIBE                                    |
 | the end of a connection   | the one that it was admitted on, or on which its registration had no answer yet |
 | a close of the broker     | CLOSE_PRODUCER or CLOSE_CONSUMER; the connection is kept                        |
 
-One that was never admitted to a topic is being opened there: what it meets then is the open call's.
+Before a producer or consumer was first admitted to a topic it is being opened there, and the open call is judged
+instead.
 """
 
 from __future__ import annotations
@@ -30,17 +32,17 @@ if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
 LONGEST_FIRST_WAIT_MS: Final = 7_000
-"""pulsar-rs waits 5 s before each attempt, DotPulsar 3 s; a client that doubles waits from 100 ms on is back before."""
+"""pulsar-rs waits 5 s before each attempt, DotPulsar 3 s; a client that doubles its waits from 100 ms on has
+reconnected before."""
 
 _CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE")
 
 
 @dataclass(frozen=True, slots=True)
 class Setback:
-    """`began`: the first one since its owner was admitted there. `over`: it was admitted again, or set back again.
-
-    To whom a new connection or a LOOKUP belongs is not known: it counts for every one that is away from this topic, and
-    so does a registration of another one there.
+    """`began`: the first one since its owner was admitted there. `over`: it was admitted again, or interrupted again.
+    It is not known for whom a new connection or a LOOKUP is made: it counts for everyone that is disconnected from this
+    topic, and so does a registration of another one there.
     """
 
     owner: Producer | Consumer
@@ -59,13 +61,13 @@ class Setback:
 
     @property
     def attempts(self) -> Iterator[Event]:
-        """What was tried meanwhile, in order."""
+        """The attempts meanwhile, in order."""
         series = (self.tried.connections, self.tried.requests)
         return merge(*(one.between(self.event, self.over) for one in series), key=seq)
 
     @property
     def error(self) -> str | None:
-        """What a registration was refused with; None for other setbacks."""
+        """The error that refused a registration; None for other interruptions."""
         return self.event.fields.get("error") if isinstance(self.event, Frame) else None
 
     @property
@@ -74,9 +76,8 @@ class Setback:
         return between(self.tried.own, self.event, self.over)
 
     def given_up_ns(self, timeline: Timeline) -> int | None:
-        """Return until when nothing was tried for it, although an attempt was due and none was under way.
-
-        None where its client did not give up. Raises `TooBusyError` on a machine that was too busy.
+        """Return until when no attempt was made, although one was due and none was pending. None if its client did not
+        give up. Raises `TooBusyError` on a machine that was too busy.
         """
         last_ns = timeline.bounds.until(self.owner.closing, *timeline.events.of(AgentEnded))
         first = next(self.attempts, None)
@@ -91,7 +92,7 @@ class Setback:
         return None
 
     def _rest(self) -> Event | None:
-        """Return the last thing that was over for it; None where something is under way, or may be final."""
+        """Return the end of its last attempt; None if an attempt is pending, or its error may be final."""
         rests = [one.rest_after(self.event) for one in (self.tried.connections, self.tried.requests)]
         over = [rest for rest in rests if rest is not None]
         return max(over, key=seq) if len(over) == len(rests) else None
@@ -101,9 +102,8 @@ class Setback:
         return rest.t_ns + max(LONGEST_FIRST_WAIT_MS * MS, 2 * (rest.t_ns - self.began.t_ns))
 
     def _unnoticed_ns(self, timeline: Timeline, since: Event) -> int:
-        """Return for how long its client may not notice that it has to try again.
-
-        Some clients end a request whose connection is lost at once, others when its time is over: pulsar-flex.
+        """Return for how long its client may not notice that it has to try again. Some clients end a request at once
+        when its connection is lost, others at its time-out: pulsar-flex.
         """
         if not isinstance(since, Closed) or not any(_was_lost_with(timeline, one, since) for one in self.tried.own):
             return 0
@@ -118,7 +118,7 @@ def _was_lost_with(timeline: Timeline, registration: Event, lost: Closed) -> boo
 
 
 def setbacks(timeline: Timeline) -> list[Setback]:
-    """Return all setbacks of the attempt; those of one owner on one topic in order."""
+    """Return all interruptions of the attempt; those of one owner on one topic in order."""
     courses: dict[tuple[int, str], tuple[Producer | Consumer, list[Registered]]] = {}
     for one in timeline.registered:
         owner = whose(one.session, one.frame)

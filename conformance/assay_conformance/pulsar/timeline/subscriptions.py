@@ -1,8 +1,8 @@
-"""Subscriptions as the broker serves them: who is in, what was sent to whom, and what was acknowledged.
+"""Subscriptions as the broker serves them: their consumers, what was sent to whom, and what was acknowledged.
 
 Everything here is seen from the broker's side of the wire, where its duties are: a MESSAGE counts when the broker wrote
-it, an ACK when it came to the broker. What an ACK names at all needs not be sent again, a batch with members left
-included.
+it, an ACK when it came to the broker. An entry that an ACK names need not be sent again, even if messages of its batch
+are left.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULT_KIND: Final = "Exclusive"
 """The type of a subscription whose SUBSCRIBE names none."""
 
 SETTLED_NS: Final = 200 * MS
-"""How long an ACK may be under way in a broker that has it already."""
+"""How long a broker may take to process an ACK."""
 
 
 def sticky_key(meta: Meta) -> str | bytes | None:
@@ -53,8 +53,8 @@ def shrinking_topics(case: Case) -> frozenset[object]:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A consumer that the broker let in with `joined`. `deliveries`: what it was sent, in order. `left`: what told the
-    broker that it is gone, which in a black hole is later than the end that its client sees."""
+    """A consumer that the broker admitted with `joined`. `deliveries`: what it was sent, in order. `left`: the event by
+    which the broker noticed that it is gone, which in a black hole is later than the end that its client sees."""
 
     session: ConsumerSession
     joined: Frame
@@ -76,7 +76,7 @@ class Member:
         return ended is None or ended.seq >= at.seq or by_client
 
     def out(self, at: Event) -> dict[Position, Delivery]:
-        """Return what it had been sent, and had neither acknowledged nor asked for again."""
+        """Return what it had been sent, and had neither acknowledged nor requested again."""
         return {one.position: one for one in self.deliveries if one.is_out(at.seq)}
 
     def __str__(self) -> str:
@@ -105,9 +105,9 @@ class SubscribeAnswered:
 
 @dataclass(eq=False)
 class Subscription:
-    """One subscription on one topic, until a SEEK or UNSUBSCRIBE moved it (`over`): behind that it is another one.
+    """One subscription on one topic, until a SEEK or UNSUBSCRIBE moved it (`over`): after that it is another one.
 
-    What held at an event is asked when all of it is known: indexes of that are made once.
+    Indexes are made once, when all of it is known.
     """
 
     topic: str

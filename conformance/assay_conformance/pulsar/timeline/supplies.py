@@ -1,4 +1,4 @@
-"""What subscriptions could have been sent: a backlog, and permits for it."""
+"""When a broker could have dispatched to subscriptions: a backlog, and permits for it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from assay_conformance.pulsar.timeline.permits import charged
 
 @dataclass(slots=True, eq=False)
 class Supply:
-    """What one subscription could be sent. `session`: its first; `exhausted_ns`: when it first had no backlog or no
-    permits; `is_unclear`: another consumer was sent something as well, or something was redelivered."""
+    """When one subscription had a backlog and permits. `session`: its first; `exhausted_ns`: when it first had no
+    backlog or no permits; `is_unclear`: another consumer was sent something as well, or something was redelivered."""
 
     session: ConsumerSession
     permits: int = 0

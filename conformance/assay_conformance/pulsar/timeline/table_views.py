@@ -1,4 +1,4 @@
-"""Table views: what the topic of one held, what it said that it has, and what its listener was called with."""
+"""Table views: what the topic of one held, the values that it reported, and the calls of its listener."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay_conformance.model.hooks import VALUE
 from assay_conformance.model.topic_names import base_topic
 
 Value = tuple[int, int]
-"""Size and digest; of no bytes it is no value."""
+"""Size and digest; an empty payload removes the value."""
 
 
 @dataclass(frozen=True, slots=True)

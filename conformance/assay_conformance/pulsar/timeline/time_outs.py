@@ -1,4 +1,4 @@
-"""The client's own time-outs of its calls, and what a send may wait for as long as its time-out lets it."""
+"""The client's own time-outs of its calls, and what a send may wait for within its time-out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 _OPENS: Final = ("open_producer", "open_consumer")
 
 _LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
-"""Refusals that may pass: some clients try again until the time of an opening is over, over all of them."""
+"""Errors that may be temporary: some clients retry an opening after any of them until its time-out."""
 
 _REQUESTS: Final = ("ack", "has_message_available", "seek", "unsubscribe")
-"""The calls on a consumer that ask its broker for something."""
+"""The calls on a consumer that send a request."""
 
 OF_SENDS: Final = ("send", "flush")
 """The calls that end with the receipts of sends."""
@@ -62,7 +62,7 @@ def _waits_for_connected(timeline: Timeline, connect: Frame, at: Event) -> bool:
 def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:
     """Return whether the producer of a handle waits for exclusive access to one of its topics.
 
-    It is still being opened then, for as long as that takes, and calls behind its opening wait, too.
+    It is still being opened then, for as long as that takes, and calls after its opening wait, too.
     """
     opening = timeline.openings.get(-1 if handle is None else handle)
     end = None if opening is None else timeline.end_of(opening.op)
@@ -84,7 +84,7 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
 
     The producer is not closed, and a fault dropped something of a session that lasts (or of any, for a send that waits
     `for_ever`) or holds something, or it is the broker's turn: it refused the producer last, or has not answered a
-    SEND; or it was set back only just before.
+    SEND; or the producer was interrupted only just before.
     """
     closed = timeline.close_of(handle)
     if closed is not None and closed.seq < at.seq:
@@ -104,8 +104,7 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
 
 
 def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
-    """Return whether the last answer to a producer or consumer that is being opened was an error that may pass.
-
+    """Return whether the last answer to a producer or consumer that is being opened was an error that may be temporary.
     A client may try again, and calls on that handle wait for its opening.
     """
     openings = (call for verb in _OPENS for call in timeline.events.invokes(verb))
@@ -143,7 +142,7 @@ def turns_ahead(timeline: Timeline, overdue: Overdue) -> int:
 
 
 def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
-    """Return whether a call of a producer waits behind a send: every send of its client blocks, and one goes on."""
+    """Return whether a call of a producer waits after a send: every send of its client blocks, and one goes on."""
     if Lack.OVERLAPPING_SENDS not in timeline.view.facts.lacks:
         return False
     sends = ((send.invoke, send.completion) for send in timeline.sends_of(overdue.handle))
@@ -180,9 +179,8 @@ def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
 
 
 def _is_set_back(timeline: Timeline, handle: int, at: Event) -> bool:
-    """Return whether it was set back so shortly before that what is sent again may have no answer yet.
-
-    It was taken from its topic, tried to come back or was admitted again.
+    """Return whether it was interrupted so shortly before that what is sent again may have no answer yet: it was
+    disconnected from its topic, tried to reconnect or was admitted again.
     """
     setbacks = (one for producer in timeline.producers_of(handle) for one in timeline.setbacks_of(producer))
     moments = (one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None)

@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Timeline(Disconnecting, Acknowledging):
-    """What an attempt was. Made when its events have been seen; asked by checks, which it knows nothing of."""
+    """What happened in an attempt. Made once its events have been read; it does not know the checks that use it."""
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
         self._derived: dict[Callable[[Timeline], Any], Any] = {}
 
     def once(self, relation: Callable[[Timeline], T]) -> T:
-        """Return what a relation of one chapter alone says of this timeline; it is derived once."""
+        """Return a relation that only one chapter uses; it is derived once."""
         if relation not in self._derived:
             self._derived[relation] = relation(self)
         return self._derived[relation]  # type: ignore[no-any-return]
@@ -58,11 +58,11 @@ class Timeline(Disconnecting, Acknowledging):
 
     @cached_property
     def setbacks(self) -> list[Setback]:
-        """Of producers and consumers that had been admitted to a topic before."""
+        """The interruptions of producers and consumers that had been admitted to a topic before."""
         return setbacks(self)
 
     def setbacks_of(self, owner: Producer | Consumer) -> Sequence[Setback]:
-        """Return the setbacks of a producer or consumer."""
+        """Return the interruptions of a producer or consumer."""
         return self._setbacks_by_owner.get(id(owner), ())
 
     @cached_property

@@ -1,11 +1,12 @@
-"""Troubles: when a producer or consumer was not well, or had the client busy, so that others beside it might feel it.
+"""Troubles: when a producer or consumer had a problem, or kept the client busy, so that others of the client might be
+affected.
 
-| what         | from                  | until                                                         |
-|--------------|-----------------------|---------------------------------------------------------------|
-| a call of it | the call              | its end, where that came later than an answer, or was a failure |
-| its message  | the MESSAGE           | the application got it, where it did that late, or never        |
-| its handler  | the call of that      | its end                                                        |
-| its nack     | the nack              | the client asked for the message again                         |
+| what         | from             | until                                                           |
+|--------------|------------------|-----------------------------------------------------------------|
+| a call of it | the call         | its end, where that came later than an answer, or was a failure |
+| its message  | the MESSAGE      | the application got it, where it did that late, or never        |
+| its handler  | the call of that | its end                                                         |
+| its nack     | the nack         | the client asked for the message again                          |
 """
 
 from __future__ import annotations
@@ -37,8 +38,7 @@ _LEAST_NS: Final = TOLERANCES["answer"].slack_ns
 
 
 class Trouble(NamedTuple):
-    """A time in which something was wrong with one handle. `what` and `did` say in words what of it did what; `event`
-    shows it."""
+    """A time in which one handle had a problem. `what` and `did` put it into words; `event` shows it."""
 
     handle: int
     event: Event

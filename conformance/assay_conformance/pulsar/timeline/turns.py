@@ -1,4 +1,4 @@
-"""Turns: moments from which on it was the client's turn to go on for one of its handles, and when it did.
+"""Turns: moments from which on it was the client's turn to act for one of its handles, and when it did.
 
 | what          | from                                              | to                                  |
 |---------------|---------------------------------------------------|-------------------------------------|
@@ -7,7 +7,7 @@
 | it goes on    | the call, or an answer to a request of it         | its next request, or its end        |
 | a receive     | the MESSAGE, the call, or the message before      | the application gets the message    |
 
-A client that looks for messages once a period (`receive_poll_ms`) hands them over as much later.
+A client that polls for messages (`receive_poll_ms`) delivers them as much later.
 
 Where more than the client decides there is no turn: of sends that wait for a batch, or for room; of consumers that
 listen, whose handlers wait for threads (Java `listenerThreads`, C++ `setMessageListenerThreads`: one by default), or
@@ -55,7 +55,7 @@ def is_synchronous(timeline: Timeline, send: Send) -> bool:
 
 
 def at_once(timeline: Timeline, handle: int) -> Iterator[Send]:
-    """Yield the sends that come to the client when they are made: those behind a synchronous one wait for its end."""
+    """Yield the sends that come to the client when they are made: those after a synchronous one wait for its end."""
     waits_until: float = 0
     for send in timeline.sends_of(handle):
         if waits_until < send.invoke.seq:
@@ -135,12 +135,12 @@ def _receives(timeline: Timeline) -> Iterator[Turn]:
             came_ns, delivery = ended_ns(message), brought.get(message.seq)
             if delivery is not None:
                 due_ns = min(came_ns, max(last_ns, delivery.frame.t_ns) + poll_ns)
-                yield Turn(consumer.handle, "a message could be handed over", delivery.frame, due_ns, message, came_ns)
+                yield Turn(consumer.handle, "a message could be delivered", delivery.frame, due_ns, message, came_ns)
             last_ns = max(last_ns, came_ns)
 
 
 def is_plain(delivery: Delivery) -> bool:
-    """Return whether nothing allows a client to drop it, or keep it back: it came first, whole and readable."""
+    """Return whether nothing allows a client to drop or withhold it: it came for the first time, whole and readable."""
     frame = delivery.frame
     meta = frame.meta
     readable = bool(frame.intact and frame.members and meta and meta.chunk_id is None and meta.compression == "NONE")

@@ -1,7 +1,6 @@
-"""Unreadable messages: MESSAGEs that a client is to discard, how it answered each, and what permits were left then.
-
-What makes a MESSAGE unreadable differs from clause to clause; what became of it is followed in one way. The same entry
-may also come in a copy that can be read: the application may get that one, and acknowledge it.
+"""Unreadable messages: MESSAGEs that a client has to discard, how it answered each, and what permits were left then.
+What makes a MESSAGE unreadable differs from clause to clause; what happens to it is derived here. The same entry may
+also come in a copy that can be read: the application may get that one, and acknowledge it.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Usage:
 
 
 class Ending(NamedTuple):
-    """`end` is the first event behind these messages from which on nothing more can be expected on their session.
+    """`end` is the first event after these messages from which on nothing more can be expected on their session.
     `usage`: of that session, what left the queue of these messages included."""
 
     end: Event

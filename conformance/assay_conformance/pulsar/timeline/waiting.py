@@ -1,4 +1,4 @@
-"""What lies in a client, and should have been handed over."""
+"""Messages that wait in a client and should have been delivered."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 
 
 def looked_ns(timeline: Timeline, consumer: Consumer, since_ns: int) -> int:
-    """Return by when a waiting consumer has looked for what came at `since_ns`: some clients look once a period."""
+    """Return by when a client has noticed what arrived at `since_ns`: some clients poll."""
     return since_ns + round((number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS)
 
 
 def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
-    """Yield what had come for a consumer by an event and lay in its queue.
+    """Yield the messages that had arrived for a consumer by an event and were in its queue.
 
-    It came for the first time, whole and on a session that lasts, and had neither been handed over nor covered by a
-    cumulative acknowledgment. Of one that a fault sent twice, what was handed over goes by the later copy.
+    It came for the first time, whole and on a session that lasts, and had neither been delivered nor covered by a
+    cumulative acknowledgment. If a fault sent one twice, the later copy counts as delivered.
     """
     for delivery in timeline.deliveries:
         frame, session = delivery.frame, delivery.session
@@ -37,7 +37,7 @@ def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Deli
 
 
 def left_waiting(timeline: Timeline, consumer: Consumer, end: Completion) -> Delivery | None:
-    """Return the first of these that lay there for longer than an answer takes while a call ended without it.
+    """Return the first of these that waited for longer than an answer takes while a call ended without it.
 
     None where there is none. Raises `TooBusyError` where the machine was too busy to say.
     """

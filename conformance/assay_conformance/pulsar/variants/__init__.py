@@ -1,11 +1,11 @@
-"""Lawful variants: the reference client doing what a released client does otherwise, and may do.
+"""Lawful variants: the reference client with a behaviour of a released client that differs from it and is allowed.
 
 No check may blame a variant, and none may be left without its precondition by one: whatever these clients do is not
 the protocol's to forbid. A variant is an override of a class of `assay_conformance.client`, and of those in its
 `also`. Its class has the variant's name, its docstring says what it does, `as_in` which released client does so, and
 `within` which requirements allow it: those whose checks look at what it does. `declares` is what its agent.toml says,
-and the reference client's does not: fields of `ClientFacts`; `lacks` the capabilities that it does not name, `fixes`
-the constants that no option sets, `unsettable` the options that it has not.
+and the reference client's does not: fields of `ClientFacts`; `lacks` the missing capabilities, `fixes` the constants
+that no option sets, `unsettable` the missing options.
 """
 
 from __future__ import annotations

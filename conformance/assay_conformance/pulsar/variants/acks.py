@@ -1,4 +1,4 @@
-"""Clients whose acknowledgments leave at other moments, or not at all."""
+"""Clients that send acknowledgments at other moments, or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay_conformance.wire import BaseCommand, message_id
 
 
 class ReceiptsOneByOne(AckGroup):
-    """An acknowledgment that asks for an answer leaves at once, behind a greater one, too."""
+    """An acknowledgment that waits for an answer is sent at once, even after that of a later message."""
 
     as_in = "Go client, ConsumerOptions: AckGroupingOptions does not apply beside AckWithResponse"
     within = ("ack.call-waits-for-response", "ack.cumulative-keeps-greatest", "ack.grouped-ack-filters-redelivery")
@@ -32,7 +32,7 @@ class ReceiptsOneByOne(AckGroup):
 
 
 class _Early(NamedTuple):
-    """What left behind a SUBSCRIBE that is not answered yet."""
+    """ACKs sent after a SUBSCRIBE that is not answered yet."""
 
     individual: dict[Position, int | None]
     cumulative: tuple[Position, int | None] | None
@@ -56,14 +56,14 @@ class _EarlyAcks(AckGroup):
         super()._leave()
 
     def turned_away(self) -> None:
-        """Keep everything for the next connection: the broker knew no such consumer."""
+        """Keep everything for the next connection: the broker did not have this consumer."""
         left, cumulative = self._early
         self._individual = {**left, **self._individual}
         self._cumulative = self._cumulative or cumulative
 
 
 class AcksBehindSubscribe(Consumer):
-    """On a new connection acknowledgments leave behind SUBSCRIBE, and do not wait for its answer."""
+    """On a new connection acknowledgments are sent right after SUBSCRIBE, without waiting for its answer."""
 
     as_in = (
         "Java client, PersistentAcknowledgmentsGroupingTracker: flush, by the connection that ConsumerImpl sets first"
@@ -78,8 +78,8 @@ class AcksBehindSubscribe(Consumer):
 
 
 class NonPersistentNotAcked(Consumer):
-    """On a non-persistent topic no acknowledgment leaves, each call ends at once, and the subscription is not durable:
-    a consumer that comes back names the message that it had last."""
+    """On a non-persistent topic no acknowledgment is sent, each call ends at once, and the subscription is not durable:
+    a consumer that reconnects names its last message."""
 
     as_in = (
         "Java client, NonPersistentAcknowledgmentGroupingTracker; ConsumerImpl, which is durable on persistent topics"

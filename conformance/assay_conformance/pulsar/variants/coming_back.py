@@ -1,4 +1,4 @@
-"""Clients that come back, and end, otherwise."""
+"""Clients that reconnect, and close, in other ways."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AWAY = Failed(ErrorClass.TRANSPORT, "there is no connection to close it on")
 
 
 class ReturnsWhenUsed(Producer):
-    """A producer that waits for no receipt comes back with the next send, and not before."""
+    """A producer without pending sends reconnects with the next send, and not before."""
 
     as_in = "pulsar-rs, producer.rs: TopicProducer reconnects when a send finds its connection gone"
     within = ("connection.closes-timed-out-registration", "resend.reconnects-after-close-producer")
@@ -51,7 +51,7 @@ class _NotesTimeOuts(Pending):
 
 
 class LeavesOverTimeOut(Producer):
-    """A send that times out makes the next one leave the connection."""
+    """After a send that times out, the next one closes the connection."""
 
     also = (_NotesTimeOuts,)
     as_in = "pulsar-rs, connection.rs: what has no answer in time marks its connection as broken"
@@ -72,7 +72,7 @@ class _ProducerClosesWithError(Publisher):
 
 
 class CloseFailsWithoutConnection(Subscription):
-    """Closing a producer or consumer that has no connection ends with an error, and it is closed."""
+    """Closing a producer or consumer without a connection ends with an error, and it is closed."""
 
     also = (_ProducerClosesWithError,)
     as_in = "pulsar-rs, producer.rs and consumer/mod.rs: close asks the broker, and returns what became of that"
@@ -84,7 +84,7 @@ class CloseFailsWithoutConnection(Subscription):
 
 
 class BusyReturnIsFinal(Consumer):
-    """A consumer that comes back and gets ConsumerBusy ends, and its receives fail."""
+    """A consumer that gets ConsumerBusy when it reconnects gives up, and its receives fail."""
 
     as_in = "Go client, consumer_partition.go: nonRetriableSubscribeErrorMarkers; the parent consumer is closed"
     within = ("subscription.keeps-reconnecting",)

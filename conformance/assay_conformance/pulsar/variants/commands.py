@@ -1,4 +1,4 @@
-"""Clients whose commands have other optional fields: what each says without being asked."""
+"""Clients whose commands have other optional fields."""
 
 from __future__ import annotations
 

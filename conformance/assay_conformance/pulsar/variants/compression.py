@@ -1,4 +1,4 @@
-"""Clients that compress otherwise."""
+"""Clients that compress in other ways."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ZstdWithoutContentSize(OpBuilder):
 
 
 class Lz4OfLiterals(OpBuilder):
-    """An LZ4 block consists of literals alone: one sequence without a match."""
+    """An LZ4 block consists only of literals: one sequence without a match."""
 
     as_in = "Go client, internal/compression/lz4.go, for what does not shrink"
     within = ("compression.interoperable-format",)
@@ -49,7 +49,7 @@ class Lz4OfLiterals(OpBuilder):
 
 
 _IN_TOKEN = 15
-"""Literals that a token of LZ4 counts by itself; from so many on, further bytes are added to it."""
+"""The greatest number of literals in an LZ4 token itself; from then on, further bytes follow it."""
 
 
 def _literals(data: bytes) -> bytes:
@@ -60,7 +60,7 @@ def _literals(data: bytes) -> bytes:
 
 
 class CompressesLargeBodiesOnly(OpBuilder):
-    """Bodies of fewer than 4 KiB are sent as they are, whatever is asked for."""
+    """Bodies of fewer than 4 KiB are not compressed."""
 
     as_in = "Java client, compressMinMsgBodySize (since 4.0.7), which applications seldom set"
     within = ("compression.interoperable-format", "batching.compressed-as-one", "chunking.splits-large-message")

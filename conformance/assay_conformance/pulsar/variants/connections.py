@@ -1,4 +1,4 @@
-"""Clients that share connections otherwise, or not at all."""
+"""Clients that share connections in other ways, or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay_conformance.wire import BaseCommand, Frame
 
 
 class LooksUpOnOwnConnection(Lookup):
-    """Each question about a topic has a connection of its own, which the client closes with the answer."""
+    """Each lookup has a connection of its own, which the client closes after the answer."""
 
     as_in = "Java client, ConnectionPool with connectionsPerBroker(0): BinaryProtoLookupService releases it at once"
     within = ("connection.retries-lookups", "connection.follows-redirects", "robustness.any-segmentation")
@@ -34,7 +34,7 @@ class LooksUpOnOwnConnection(Lookup):
 
 
 class _LeavesWithItsSession(Producer):
-    """Also where the broker closed the producer. A consumer waits for the answer to a SEEK behind that."""
+    """Also where the broker closed the producer. A consumer waits for the answer to a SEEK after that."""
 
     def _drop(self, url: str | None) -> None:
         connection = self.connection

@@ -1,4 +1,4 @@
-"""Letters that say more of where they come from."""
+"""Letters with more properties about their original."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class LetterWithClientsProperties(Letters):
 
 
 class DeadLetterAtMaximum(DeadLetters):
-    """A message that comes with the maximum becomes a dead letter unseen: it is not handed over once more."""
+    """A message that arrives with the maximum redelivery count becomes a dead letter without being delivered once
+    more."""
 
     as_in = "Go client, dlq_router: shouldSendToDlq; pulsar-rs, ConsumerEngine"
     within = (

@@ -1,4 +1,4 @@
-"""Clients that look once a period whether something has come."""
+"""Clients that poll for messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PERIOD_MS = 1_000
 
 
 class LooksOncePerPeriod(Subscription):
-    """What comes for a consumer without messages waits until it is looked for, once a second."""
+    """Messages that arrive at an empty queue are noticed by a poll once a second."""
 
     as_in = "pulsar-flex, consumer/index.js: run, which waits for a second when its queue is empty"
     within = (

@@ -1,4 +1,4 @@
-"""Clients that name messages otherwise, or say less of them."""
+"""Clients with other message ids, or that show less of messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay_conformance.model.facts import Lack
 
 
 class _ReceiptsOfPartitionZero(Receipts):
-    """Ids of what was sent."""
+    """Message ids of sends."""
 
     def _result(self, sent: Sent, message_id: MessageId) -> Result:
         return super()._result(sent, msgspec.structs.replace(message_id, partition=max(message_id.partition, 0)))
@@ -43,14 +43,14 @@ class PartitionZeroWithoutPartitions(Subscription):
 
 
 class _ReceiptsWithoutPartition(Receipts):
-    """Ids of what was sent."""
+    """Message ids of sends."""
 
     def _result(self, sent: Sent, message_id: MessageId) -> Result:
         return super()._result(sent, msgspec.structs.replace(message_id, partition=-1))
 
 
 class PartitionByTopicOnly(Subscription):
-    """Ids have no partition: which one a message is of is in the name of its topic alone."""
+    """Ids have no partition: only the topic name shows the partition of a message."""
 
     as_in = "Rust client, MessageIdData as the broker sent it, without a partition"
     within = ("delivery.successful-send-is-delivered", "delivery.no-phantom-messages")
@@ -62,14 +62,14 @@ class PartitionByTopicOnly(Subscription):
 
 
 class _ReceiptsOfEntries(Receipts):
-    """Ids of what was sent."""
+    """Message ids of sends."""
 
     def _place(self, _op: Op, _index: int) -> tuple[int, int]:
         return (-1, 0)
 
 
 class EntryIdsOnly(Subscription):
-    """A message of a batch goes by the id of its entry, without an index."""
+    """A message of a batch has the id of its entry, without a batch index."""
 
     as_in = "clients whose ids are the MessageIdData of SEND_RECEIPT and MESSAGE"
     within = (
@@ -87,14 +87,14 @@ class EntryIdsOnly(Subscription):
 
 
 class _ReceiptsOfNumberZero(Receipts):
-    """Ids of what was sent."""
+    """Message ids of sends."""
 
     def _place(self, _op: Op, _index: int) -> tuple[int, int]:
         return (0, 1)
 
 
 class NumberZeroOfOne(Subscription):
-    """Every message, in a batch or not, is number 0 of 1 of its entry."""
+    """Every message, batched or not, has batch index 0 and batch size 1."""
 
     as_in = "clients that fill the fields of an id without looking into the batch"
     within = ("delivery.successful-send-is-delivered", "ordering.delivers-in-message-id-order")
@@ -134,7 +134,7 @@ class ShowsNoMetadata(Subscription):
 
 
 class GivenNameNotShown(Producer):
-    """What the broker called a producer is not shown to the application."""
+    """The name that the broker assigned to a producer is not shown to the application."""
 
     as_in = "Rust client, Producer has no name that it was given"
     within = ("producer.keeps-assigned-name",)

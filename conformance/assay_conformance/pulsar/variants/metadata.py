@@ -10,7 +10,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class UncompressedSizeOfEverything(OpBuilder):
-    """The uncompressed size stands in the metadata of what is not compressed, too, and of batches."""
+    """The metadata of batches and of uncompressed messages state an uncompressed size as well."""
 
     as_in = "Go client, batch_builder.go and producer_partition.go; Java client, of what is no batch"
     within = ("compression.uncompressed-size-exact", "chunking.splits-large-message", "delivery.payload-unchanged")

@@ -1,4 +1,4 @@
-"""Clients whose refused messages are due by a clock of their own, or that name them in another way."""
+"""Clients that request redelivery of nacked messages at other times, or name them in another way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ APART_MS = 5
 
 
 class CoarseNackClock(Redelivery[Handed]):
-    """Times of redelivery lose their lower eight bits, which here are all set, and no option changes that."""
+    """Redelivery times are rounded by their lower eight bits, and no option changes that."""
 
     as_in = "Go client, negative_acks_tracker: NackPrecisionBit; the default of Java clients since 4.1"
     within = (
@@ -33,7 +33,7 @@ class CoarseNackClock(Redelivery[Handed]):
 
 
 class NacksLookedAtByTicks(Redelivery[Handed]):
-    """Refused messages are looked at three times a delay, so that a request leaves up to a third of it late."""
+    """Nacked messages are checked three times in a delay, so that a request is sent up to a third of it late."""
 
     as_in = "Java, C++ and Go clients: the tick of the tracker of negative acknowledgments"
     within = (
@@ -51,7 +51,7 @@ class NacksLookedAtByTicks(Redelivery[Handed]):
 
 
 class MembersAskedForApart(Redelivery[Handed]):
-    """The refused messages of a batch are due one after the other, and their entry is asked for with each of them."""
+    """The nacked messages of a batch are due separately, and their entry is requested for each of them."""
 
     as_in = "Java client, NegativeAcksTracker: a batch whose messages are refused across one of its ticks is due twice"
     within = ("dead-letter.acked-stays-out", "dead-letter.max-redeliver-count", "nack.requests-whole-batch")
@@ -64,7 +64,7 @@ class MembersAskedForApart(Redelivery[Handed]):
 
 
 class RequestsByBatchIndex(Redelivery[Any]):
-    """A request for redelivery names the message inside its batch. Brokers read ledger and entry of it alone."""
+    """A redelivery request names messages inside their batch. Brokers read only ledger and entry of the id."""
 
     as_in = "pulsar-rs, consumer: nack; of brokers, Consumer: redeliverUnacknowledgedMessages"
     within = ("nack.requests-whole-batch", "nack.request-names-messages", "ack-timeout.ended-by-ack")

@@ -1,4 +1,4 @@
-"""Clients that do one by one what others do together."""
+"""Clients that do separately what others do together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay_conformance.model.facts import Lack
 
 
 class SeeksQueue(Seeking):
-    """A seek that is called while another one is under way waits until that has ended."""
+    """A seek that is called during another seek waits until that has ended."""
 
     as_in = "Go client, consumer_impl.go: Seek holds the consumer's mutex"
     within = ("seek.one-at-a-time", "seek.starts-at-target")
@@ -47,7 +47,7 @@ class OneIdEachAck(AckGroup):
 
 
 class NoFlush(Producer):
-    """A producer has no flush: its open batch leaves when it is full, or its time is over."""
+    """A producer has no flush: its open batch is sent when it is full, or when its delay is over."""
 
     as_in = "clients that send each message at once"
     within = ("batching.partial-batch-needs-reason", "producer.close-ends-pending-sends")
@@ -63,7 +63,7 @@ class FlushesBatchesOnly(Producer):
 
 
 class SeeksOneByOne(Consumer):
-    """The application cannot call seek while another one goes on: the call has the consumer for itself."""
+    """The application cannot call seek during another seek: the call locks the consumer."""
 
     as_in = "Rust client, Consumer::seek takes &mut self"
     within = ("seek.starts-at-target",)
@@ -71,7 +71,7 @@ class SeeksOneByOne(Consumer):
 
 
 class SendsOneByOne(Calls):
-    """A send blocks until it has ended: what the application asks of its producer behind it is called then."""
+    """A send blocks until it has ended: later calls on the producer are made after that."""
 
     as_in = "clients whose send returns with the receipt, and that have no other one"
     within = (
@@ -103,7 +103,7 @@ class SendsOneByOne(Calls):
             self._go_on(handle)
 
     def _go_on(self, handle: int) -> None:
-        """Call what waits, up to a send that goes on."""
+        """Make the waiting calls, up to a send that does not end at once."""
         if handle in self._calling:
             return
         self._calling.add(handle)

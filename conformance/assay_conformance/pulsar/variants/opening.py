@@ -8,7 +8,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class BusyIsNotFinal(Consumer):
-    """A consumer that is refused, since another one has its subscription, tries again until the operation time-out."""
+    """A consumer that gets ConsumerBusy as it opens tries again until the operation time-out."""
 
     as_in = "Rust client, retry_op.rs: handle_retry_error tries again over ConsumerBusy"
     within = (

@@ -1,4 +1,4 @@
-"""Clients with fewer options, and with options that they must be given."""
+"""Clients with fewer options, or with mandatory ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_MS, LEAST_TICK_MS = 1_000, 100
 
 
 class AckTimeoutOfSecond(Validation):
-    """An acknowledgment time-out of less than a second is refused, and so is a tick of less than a tenth of one."""
+    """An acknowledgment time-out of less than a second is refused, and so is a tick of less than 100 ms."""
 
     as_in = "Java client, ConsumerBuilderImpl: MIN_ACK_TIMEOUT_MILLIS, MIN_TICK_TIME_MILLIS"
     within = (
@@ -52,7 +52,7 @@ class _PermitsForABatch(Permits):
 
 
 class QueueHoldsAWholeBatch(BatchLimits):
-    """The queue of a consumer holds as many messages as a batch receive may take, whatever its size was set to."""
+    """The receiver queue holds as many messages as a batch receive may return, whatever its configured size."""
 
     as_in = "Java client, ConsumerBuilderImpl.subscribeAsync"
     within = ("batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")
@@ -101,7 +101,7 @@ class DeadLetterTopicRequired(Validation):
 
 
 class InitialSequenceIdNotSettable(Numbering):
-    """Where the first sequence id of a producer begins, no option says."""
+    """There is no option for a producer's initial sequence id."""
 
     as_in = "Go client, ProducerOptions"
     within = (
@@ -117,7 +117,7 @@ class InitialSequenceIdNotSettable(Numbering):
 
 
 class SendTimeoutOfOperations(Pending):
-    """A send times out as any operation does: no option of its own says when."""
+    """A send has the operation time-out: there is no option for a send time-out."""
 
     as_in = "pulsar-rs, OperationRetryOptions.operation_timeout"
     within = (

@@ -10,7 +10,7 @@ BESIDE = 10
 
 
 class _TenBeside(Permits):
-    """`_beside`: those that wait beside the queue, whose permits are granted again already; `_queued`: behind them."""
+    """`_beside`: those that wait beside the queue, whose permits are granted again already; `_queued`: after them."""
 
     _beside = 0
     _queued = 0
@@ -35,7 +35,8 @@ class _TenBeside(Permits):
 
 
 class KeepsTenBesideItsQueue(Consumer):
-    """Ten messages wait beside the queue, which is filled again meanwhile; a redelivery of everything drops none."""
+    """Ten messages wait in addition to the queue, whose permits are renewed meanwhile; a redelivery of everything drops
+    none of them."""
 
     as_in = "Go client, consumer_impl: messageCh of ten, to which consumer_partition: dispatcher moves what is queued"
     within = (
@@ -52,5 +53,5 @@ class KeepsTenBesideItsQueue(Consumer):
         super()._enqueue(inbound)
 
     def _all_again(self) -> None:
-        """Keep what is prefetched: it is handed over, and once more when it comes again."""
+        """Keep prefetched messages: they are delivered, and once more when they are redelivered."""
         self._arrivals.clear()

@@ -27,7 +27,7 @@ class ReaderAcknowledges(Consumer):
 
 
 class ReadersHaveFewOptions(ReadingPlace):
-    """What a consumer can be configured with, a reader cannot, but for where it begins and how large its queue is."""
+    """A reader has no options of a consumer but its start position and the size of its queue."""
 
     as_in = "Java client, ReaderBuilder"
     within = ("seek.has-message-available-before-read", "subscription.non-durable-reader")
@@ -39,7 +39,7 @@ class ReadersHaveFewOptions(ReadingPlace):
 
 
 class NamesNoFirstMessage(Consumer):
-    """A reader that begins at one end of its topic says so by its initial position, and names no message."""
+    """A reader that starts at one end of its topic sends an initial position, and no message id."""
 
     as_in = "pulsar-rs, ConsumerBuilder.into_reader: start_message_id is None until the application gives one"
     within = ("subscription.non-durable-reader", "subscription.reader-resumes-after-last-read")
@@ -52,7 +52,7 @@ class NamesNoFirstMessage(Consumer):
 
 
 class NamesTheEntryBeforeItsFirst(Consumer):
-    """A reader that comes back before anything was read names the entry in front of the first that had come."""
+    """A reader that reconnects before anything was read names the entry before the first that had arrived."""
 
     as_in = "Java client, ConsumerImpl.getPreviousMessage: entry 0 less one is -1"
     within = (
@@ -77,7 +77,7 @@ class NamesTheEntryBeforeItsFirst(Consumer):
 
 
 class AcksWhatASeekSkips(Consumer):
-    """What a seek passes over in its batch is acknowledged when the batch comes."""
+    """Messages of a batch that a seek skips are acknowledged when the batch arrives."""
 
     as_in = "Go client, consumer_partition.go: messageShouldBeDiscarded, AckID"
     within = ("seek.starts-at-target", "ack.batch-index-ack-set", "ack.whole-batch-only")

@@ -1,4 +1,4 @@
-"""Producers that send again otherwise."""
+"""Producers that send again in other ways."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay_conformance.wire import decode, encode
 
 
 class ResendStampsPublishTime(Producer):
-    """A message has the time of its last transmission as publish time: a resend carries a new one."""
+    """The publish time of a message is that of its last transmission: a resend carries a new one."""
 
     as_in = "pulsar-rs, connection.rs: publish_time is set as the message is written"
     within = ("resend.identical-bytes",)

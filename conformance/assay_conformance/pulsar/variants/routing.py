@@ -1,4 +1,4 @@
-"""Clients that choose partitions otherwise."""
+"""Clients that choose partitions in other ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that ask for the schemas of messages at another time, or take another answer for an error."""
+"""Clients that request schemas at another time, or treat a missing version as an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay_conformance.wire import Frame
 
 
 class SchemaAskedForOnReceive(Consumer):
-    """The schema of a version is asked for as soon as a message of it is handed over."""
+    """The schema of a version is requested as soon as a message with it is delivered."""
 
     as_in = "Java client, AutoConsumeSchema: fetchSchemaIfNeeded"
     within = ("schema.asks-for-written-version", "robustness.calls-do-not-hang")
@@ -24,7 +24,7 @@ class SchemaAskedForOnReceive(Consumer):
 
 
 class UnknownSchemaVersionFails(WriterSchemas):
-    """A value whose version the broker does not know cannot be read."""
+    """A value with a schema version that the broker does not have cannot be read."""
 
     as_in = "Go client, impl_message.go: GetSchemaValue"
     within = ("schema.asks-for-written-version", "robustness.calls-do-not-hang")

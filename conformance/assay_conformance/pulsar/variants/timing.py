@@ -1,4 +1,4 @@
-"""Clients with other clocks."""
+"""Clients with other timers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOSING_MS = 2_000
 
 
 class TimeOutsOncePerPeriod(Requests):
-    """Requests without an answer are looked for once per operation time-out: each waits for up to two of them."""
+    """Pending requests are checked once per operation time-out, so that each waits for up to two of them."""
 
     as_in = "Java client, ClientCnx: checkRequestTimeout at a fixed rate of operationTimeoutMs"
     within = (
@@ -60,7 +60,7 @@ class DelayFromTheBatchBefore(Batching):
 
 
 class ClosingTakesTwoSeconds(ClientCore):
-    """Closing a client takes two seconds, whatever it has."""
+    """Closing a client takes two seconds."""
 
     as_in = "Java client, PulsarClientImpl.shutdown: Netty's event loops end after a quiet period of two seconds"
     within = ("robustness.calls-do-not-hang", "resend.closed-stays-closed", "ack.flushed-on-close")
@@ -100,7 +100,7 @@ class EndsInAnyOrder(Pending):
 
 
 class LooksOncePerDelay(Batching):
-    """An open batch is looked at once a delay, whenever its first message came."""
+    """Open batches are checked once in each delay, whenever their first message was added."""
 
     as_in = "Go client, producer_partition.go: batchFlushTicker"
     within = (

@@ -128,7 +128,7 @@ def ack_timeout_ended_by_ack__chunk_left_out() -> str:
 
 def seek_discards_prefetched__acked_behind_seek() -> str:
     behind = [one for one in frames("ACK") if one["seq"] > frames("SEEK")[0]["seq"]]
-    return f"ACK of {behind[0].get('ids')} left behind the SEEK" if behind else ""
+    return f"ACK of {behind[0].get('ids')} was sent after the SEEK" if behind else ""
 
 
 def delivery_resumes_after_fault__stalled() -> str:

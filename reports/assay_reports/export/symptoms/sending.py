@@ -80,7 +80,7 @@ def dedup_old_and_new_ids_in_separate_batches__mixed() -> str:
 
 def dedup_resumes_after_last_sequence_id__starts_elsewhere() -> str:
     first = frames("SEND")[0]["sequence_id"]
-    return f"the first SEND has sequence_id {first}, expected one behind initial_sequence_id" if first == 0 else ""
+    return f"the first SEND has sequence_id {first}, expected one after initial_sequence_id" if first == 0 else ""
 
 
 def resend_terminated_fails_all__left_pending() -> str:

@@ -106,7 +106,7 @@ KINDS: Mapping[str, Kind] = {
         fits=rooms.in_peace,
         plain=True,
     ),
-    "disorder": Kind((clauses.ORDER,), "delivered behind its successor", changes.disorder, sub=FAILOVER, plain=True),
+    "disorder": Kind((clauses.ORDER,), "delivered after its successor", changes.disorder, sub=FAILOVER, plain=True),
     "ids-out-of-order": Kind(
         (clauses.ORDER,), "reported as stored before a message that was sent earlier", changes.ids_out_of_order
     ),
@@ -129,7 +129,7 @@ KINDS: Mapping[str, Kind] = {
         streams=lambda s: s < STREAMS and s % TOPICS in DEDUP_TOPICS,
     ),
     "key-disorder": Kind(
-        (clauses.KEY_ORDER,), "delivered behind the next message of its key", changes.key_disorder, sub=KEY_SHARED
+        (clauses.KEY_ORDER,), "delivered after the next message of its key", changes.key_disorder, sub=KEY_SHARED
     ),
     "torn": Kind(
         (clauses.CHUNKS,),

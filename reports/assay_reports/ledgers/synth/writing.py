@@ -43,7 +43,7 @@ def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, in
 
 
 def make_part(plan: Plan, ledger: Path, number: int) -> None:
-    """Write the parts of one world, or of all flows, which are behind the worlds; each appears when it is whole."""
+    """Write the parts of one world, or of all flows, which come after the worlds; each appears when it is whole."""
     writers: dict[str, PartWriter] = {}
     for table, columns in _rows(plan, number):
         if table not in writers:

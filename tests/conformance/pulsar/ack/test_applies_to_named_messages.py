@@ -16,7 +16,7 @@ from assay_conformance.pulsar.checks.ack.applies_to_named_messages import applie
 
 
 class _Sent(Consuming):
-    """A batch of four and a message went to a consumer; half a second passes behind each ACK."""
+    """A batch of four and a message went to a consumer; half a second passes after each ACK."""
 
     def __init__(self, kind: str = "Shared") -> None:
         super().__init__(kind, batch_index_ack=True)

@@ -83,7 +83,7 @@ def test_acknowledgment_behind_a_flush_leaves_with_the_next() -> None:
 
 
 def test_call_that_waits_for_its_answer_is_over_with_the_command_that_named_it() -> None:
-    """Its message is acknowledged once more, behind another command."""
+    """Its message is acknowledged once more, after another command."""
     story = Speaking()
     waits = story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
     story.after(100)

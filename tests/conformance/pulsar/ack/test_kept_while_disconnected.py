@@ -9,7 +9,7 @@ from assay_conformance.pulsar.checks.ack.kept_while_disconnected import kept_whi
 
 
 def away(gone_ms: int = 150) -> Consuming:
-    """Message 0 is handed over; `gone_ms` after its connection died it is acknowledged."""
+    """Message 0 is delivered; `gone_ms` after its connection died it is acknowledged."""
     story = Consuming()
     story.gets(0, 1)
     story.cut()

@@ -66,7 +66,7 @@ def test_entry_that_was_written_and_comes_again_is_found() -> None:
 @pytest.mark.parametrize(
     ("times_ms", "death_ms"),
     [
-        pytest.param((1_000,), 4_000, id="nothing behind it"),
+        pytest.param((1_000,), 4_000, id="nothing after it"),
         pytest.param((1_000, 1_900), 4_000, id="what is behind it came too soon"),
         pytest.param((1_000, 3_900), 4_000, id="what is behind it was not written yet"),
     ],

@@ -47,7 +47,7 @@ def test_message_that_fails_for_a_batch_it_was_not_in_is_found() -> None:
 
 
 def _behind_a_second_flush(*, first_ended: bool) -> Script:
-    """Two flushes, a message of 800 bytes between them, and one of 100 behind them: both fail as too large."""
+    """Two flushes, a message of 800 bytes between them, and one of 100 after them: both fail as too large."""
     story = Script()
     story.up("CONNECT")
     story.down("CONNECTED", fields={"max_message_size": LIMIT})

@@ -13,7 +13,7 @@ from assay_conformance.pulsar.checks.batching.partial_batch_needs_reason import 
 
 
 def _trickle(left_after_ms: float, flush: bool = False, **config: Any) -> list[Event]:
-    """Three batches of two messages 10 ms apart, and the next message 10 ms behind each."""
+    """Three batches of two messages 10 ms apart, and the next message 10 ms after each."""
     story = Script()
     story.producer(**{**LIMITS, **config})
     for round_ms in (1_000, 2_000, 3_000):

@@ -13,7 +13,7 @@ def client(**fixed: int | bool) -> ClientFacts:
 
 
 def delivered_before(*again: int) -> Story:
-    """A whole message was handed over as entries 0 to 2; these of its chunks come once more."""
+    """A whole message was delivered as entries 0 to 2; these of its chunks come once more."""
     story = Story()
     for chunk in (0, 1, 2, *again):
         story.arrives(chunk, chunk)

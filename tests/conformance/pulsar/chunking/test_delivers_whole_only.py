@@ -38,7 +38,7 @@ def test_fragment_that_is_delivered_is_found(arriving: list[int]) -> None:
 
 
 def _asked_for_everything(chunks_before: int) -> Story:
-    """The others come behind that, for they were on their way."""
+    """The others come after that, for they were on their way."""
     story = Story()
     for chunk in range(CHUNKS):
         if chunk == chunks_before:
@@ -48,7 +48,7 @@ def _asked_for_everything(chunks_before: int) -> Story:
 
 
 def _come_back(chunks_before: int) -> Story:
-    """A consumer that got some chunks, and those behind them over another connection."""
+    """A consumer that got some chunks, and those after them over another connection."""
     story = Story()
     for chunk in range(CHUNKS):
         if chunk == chunks_before:

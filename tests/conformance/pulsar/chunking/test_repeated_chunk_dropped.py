@@ -9,7 +9,7 @@ from assay_conformance.pulsar.checks.chunking.repeated_chunk_dropped import repe
 
 
 def test_chunk_that_came_twice_before_everything_was_asked_for_again_is_forgotten() -> None:
-    """Joined of what was held, and of what came again: it is handed over twice, as was asked for."""
+    """Joined of what was held, and of what came again: it is delivered twice, as was asked for."""
     story = Story()
     for chunk in (0, 1, 1):
         story.arrives(chunk, chunk)

@@ -62,7 +62,7 @@ def test_chunk_with_a_receipt_may_be_left_out() -> None:
 
 
 def sent_away(resume_at: int) -> Story:
-    """The producer is sent away behind chunks 0 and 1; the receipt of chunk 0 comes late, on the same connection."""
+    """The producer is sent away after chunks 0 and 1; the receipt of chunk 0 comes late, on the same connection."""
     story = Story()
     story.piece(0)
     story.piece(1)
@@ -106,7 +106,7 @@ def test_receipt_on_a_later_connection_ahead_of_the_chunks_is_not_theirs() -> No
 
 
 def altered_on_its_way(resume_at: int) -> Story:
-    """Of chunk 0 a bit is flipped; the connection is lost behind the SEND_ERROR for it."""
+    """Of chunk 0 a bit is flipped; the connection is lost after the SEND_ERROR for it."""
     story = Story()
     story.piece(0, fate=event.Fate.ALTERED, sides=event.Sides.SENDER)
     story.piece(0, fate=event.Fate.ALTERED, sides=event.Sides.RECEIVER, intact=False)
@@ -127,7 +127,7 @@ def test_altered_chunk_that_is_left_out_is_found() -> None:
 def refused_before_a_receipt(*, spoilt: int, again: int = CHUNKS, resume_at: int, late: bool = False) -> Story:
     """All chunks leave, one of them spoilt on its way, and those from `again` on once more; a receipt for each other.
 
-    The error for the spoilt one comes first, as it waits for no store, or `late`, behind the receipts.
+    The error for the spoilt one comes first, as it waits for no store, or `late`, after the receipts.
     """
     story = Story()
     for chunk in range(CHUNKS):

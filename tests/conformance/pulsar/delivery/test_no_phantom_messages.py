@@ -71,7 +71,7 @@ def codes(story: Story, *, read_back: bool = True, case: Case = ANY_CASE) -> lis
 
 
 def exchanged(s: Script, *numbers: int) -> None:
-    """Sent, stored, sent to the consumer and handed over."""
+    """Sent, stored, sent to the consumer and delivered."""
     for number in numbers:
         s.send(number)
         s.send_frame(number)

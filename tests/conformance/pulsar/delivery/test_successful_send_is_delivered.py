@@ -153,8 +153,8 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
 
 
 def in_chunks(s: Script, *chunks: tuple[int, int], wait_ms: int = 0) -> None:
-    """Numbers of messages in two chunks, and which chunk, in the order of their entries; the last message is handed
-    over, and acknowledged with all in front of it."""
+    """Numbers of messages in two chunks, and which chunk, in the order of their entries; the last message is delivered,
+    and acknowledged with all in front of it."""
     for number, chunk_id in chunks:
         meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
         s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())

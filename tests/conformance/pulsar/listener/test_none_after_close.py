@@ -1,4 +1,4 @@
-"""Whether handler calls begin behind the end of a close."""
+"""Whether handler calls begin after the end of a close."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Story(Consuming):
 
 
 def refused(*entries: int) -> Story:
-    """A message in three chunks comes in these entries, is handed over and refused."""
+    """A message in three chunks comes in these entries, is delivered and refused."""
     story = Story()
     for chunk, entry in enumerate(entries):
         story.chunk(chunk, entry)

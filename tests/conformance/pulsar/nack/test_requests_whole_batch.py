@@ -67,7 +67,7 @@ def test_part_of_an_entry_is_found() -> None:
 
 
 def sought_and_refused(*came: int) -> Story:
-    """A seek, behind which these come, of which the last is refused; and those again."""
+    """A seek, after which these come, of which the last is refused; and those again."""
     story = Story(batch=True)
     sought = story.invoke("seek", CONSUMER)
     story.complete(sought)

@@ -9,8 +9,8 @@ from assay_conformance.pulsar.checks.ordering.delivers_in_message_id_order impor
 
 
 def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> Check:
-    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: they are asked for again, and come
-    again behind the second."""
+    """Entries 0 to 2 are dispatched in order, and delivered in this one; `again`: they are asked for again, and come
+    again after the second."""
     story = Script()
     story.consumer(kind=kind)
     for entry in range(3):

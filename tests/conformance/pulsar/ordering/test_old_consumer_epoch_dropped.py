@@ -97,7 +97,7 @@ def test_a_chunk_that_is_not_the_last_is_not_handed_over_by_itself() -> None:
 
 
 def _behind_what_did_not_come_up(**told: Any) -> Consuming:
-    """Entry 0 came ahead of entry 1 in the new epoch, and is not handed over."""
+    """Entry 0 came ahead of entry 1 in the new epoch, and is not delivered."""
     story = Consuming("Exclusive")
     story.message(1)
     story.redeliver_frame(fields={"consumer_epoch": 1})

@@ -31,7 +31,7 @@ def test_message_that_left_corrupt_may_fail() -> None:
 
 
 def test_error_that_a_fault_held_back_counts_from_when_it_came() -> None:
-    """The client ends its connection soon behind it; that the broker had written it before is no other reason to."""
+    """The client ends its connection soon after it; that the broker had written it before is no other reason to."""
     story = Script()
     story.producer()
     story.send(0)

@@ -71,8 +71,8 @@ def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> N
 
 
 def _told_late(done_ms: int) -> Story:
-    """Message 0 fails at `done_ms` by its agent's word, which comes behind the SEND at 60 ms of another under its id,
-    and that behind the one of message 2."""
+    """Message 0 fails at `done_ms` by its agent's word, which comes after the SEND at 60 ms of another under its id,
+    and that after the one of message 2."""
     story = Story()
     story.producer()
     story.sent(0)

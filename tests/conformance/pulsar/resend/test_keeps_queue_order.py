@@ -61,7 +61,7 @@ def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
 
 
 SMALL = ((0, 10), (1, 11), (0, 12), (1, 13), (2, 14))
-"""Sequence ids and checksums: an early reconnect had the producer begin at 0 again behind two that are pending."""
+"""Sequence ids and checksums: an early reconnect had the producer begin at 0 again after two that are pending."""
 
 
 def _small(order: tuple[tuple[int, int], ...]) -> Check:

@@ -107,7 +107,7 @@ def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it
 
 @pytest.mark.parametrize(("ahead", "codes"), [(True, []), (False, ["epoch-does-not-grow"])])
 def test_producer_that_was_let_in_behind_what_its_client_left_over_begins_anew(ahead: bool, codes: list[str]) -> None:
-    """A receipt for the second of two sends comes first: what comes behind it on that connection is not read."""
+    """A receipt for the second of two sends comes first: what comes after it on that connection is not read."""
     story = Script()
     story.producer(producer_id=5)
     for number in (0, 1):

@@ -50,7 +50,7 @@ def sent(story: _Story, *, leaves_ms: float = 1, ends_ms: float = 1) -> tuple[li
 
 
 def received(story: _Story, *, late_ms: float = 1, facts: ClientFacts | None = None) -> tuple[list[str], int]:
-    """A receive waits, a message comes, and is handed over."""
+    """A receive waits, a message comes, and is delivered."""
     call = story.invoke("receive", CONSUMER, args={"count": 1})
     story.message(0)
     story.after(late_ms).received(0)

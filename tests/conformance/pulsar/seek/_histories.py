@@ -26,7 +26,7 @@ def asks(story: Script, entry: int | None, publish_time_ms: int | None = None) -
 
 
 def sought(story: Script, entry: int | None, publish_time_ms: int | None = None) -> None:
-    """A seek behind an entry, or to a time, that goes as it should."""
+    """A seek after an entry, or to a time, that goes as it should."""
     invoke, _ = asks(story, entry, publish_time_ms)
     story.down("CLOSE_CONSUMER", consumer_id=0)
     story.down("SUCCESS", request_id=99)

@@ -33,7 +33,7 @@ def test_prefetched_message_behind_a_seek_is_found() -> None:
 
 
 def _partitions_sought(*again: int) -> Script:
-    """A message of each of two partitions has come; behind a seek to a time those of these partitions come again."""
+    """A message of each of two partitions has come; after a seek to a time those of these partitions come again."""
     story = Script()
     opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
     story.connected()

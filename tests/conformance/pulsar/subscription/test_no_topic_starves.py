@@ -14,7 +14,7 @@ from assay_conformance.pulsar.checks.subscription.no_topic_starves import no_top
 
 
 def _merging(*order: int, again: int | None = None, batch: int = 1, conn: int = 0) -> tuple[list[str], int]:
-    """Message 0 of topic sports comes first, on connection `conn`, and twelve of news-a behind it, on connection 0; the
+    """Message 0 of topic sports comes first, on connection `conn`, and twelve of news-a after it, on connection 0; the
     application gets them in this order. The last `batch` are one entry.
 
     Each topic has a queue of five.

@@ -34,7 +34,7 @@ def test_topic_that_one_of_two_consumers_subscribed_to_may_be_anothers() -> None
 
 @pytest.mark.parametrize("closed", [CLIENT, CONSUMER + 1], ids=["client", "consumer"])
 def test_consumer_that_is_closed_while_it_opens_owes_no_subscription(closed: int) -> None:
-    """pulsar-client-go subscribes over a new connection behind the end of its client's close, and reports success."""
+    """pulsar-client-go subscribes over a new connection after the end of its client's close, and reports success."""
     story = Following("news-a")
     args = {
         "topics": ["news-a", "news-b"],

@@ -43,7 +43,7 @@ class Reading(Script):
 
 
 def _back(start: dict[str, Any] | None, *behind: int, **how: Any) -> Reading:
-    """Its application has had messages 0 and 1 when it comes back, and gets these behind that."""
+    """Its application has had messages 0 and 1 when it comes back, and gets these after that."""
     story = Reading()
     story.gets(0, 1)
     story.comes_back(start, **how)

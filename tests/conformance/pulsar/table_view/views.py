@@ -45,7 +45,7 @@ class Views(Script):
 
 
 def with_values(*values: int, **opened: Any) -> Views:
-    """A view that is opened behind these values of one key."""
+    """A view that is opened after these values of one key."""
     story = Views()
     for value in values:
         story.writes(value)

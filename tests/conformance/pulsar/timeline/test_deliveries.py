@@ -157,7 +157,7 @@ def test_refused_consumer_is_no_member() -> None:
 
 
 def _unsubscribed(answer: str) -> bool:
-    """Whether a subscription is another one behind an UNSUBSCRIBE that is answered so."""
+    """Whether a subscription is another one after an UNSUBSCRIBE that is answered so."""
     story = Script()
     story.consumer()
     story.up("UNSUBSCRIBE", consumer_id=0, request_id=9)

@@ -1,4 +1,4 @@
-"""Setbacks of producers and consumers, and what was tried behind them."""
+"""Setbacks of producers and consumers, and what was tried after them."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ def batch_partly_acked() -> Case:
     plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
     return plan.case(
         "ack/batch-partly-acked",
-        "Three messages of a batch of four are acknowledged, the last one later",
+        "Three messages of a batch of four are acknowledged, and the fourth later",
         ("ack.whole-batch-only",),
         consumer=WHOLE_BATCHES,
     )
 
 
 def partly_acked_batch_redelivered() -> Case:
-    """Acknowledge three of four messages of a batch: the other one must come again."""
+    """Acknowledge three of four messages of a batch: the fourth must be redelivered."""
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
@@ -39,7 +39,7 @@ def partly_acked_batch_redelivered() -> Case:
     plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
     return plan.case(
         "ack/partly-acked-batch-redelivered",
-        "The connection dies when three messages of a batch of four are acknowledged",
+        "The connection is lost after three messages of a batch of four were acknowledged",
         ("ack.whole-batch-only",),
         consumer=WHOLE_BATCHES,
         faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
@@ -47,7 +47,7 @@ def partly_acked_batch_redelivered() -> Case:
 
 
 def cumulative_inside_batch() -> Case:
-    """Acknowledge cumulatively to the second message of four, to the third, and then to the last."""
+    """Acknowledge cumulatively up to the second message of four, then the third, and then the last."""
     plan, consumer = Schedule.with_consumer_of([*plains(range(2)), batch(range(2, 6)), *plains([6])], receives=7)
     plan.ack(consumer, numbers=[3], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
@@ -91,7 +91,7 @@ def cumulative_inside_batch_by_index() -> Case:
 
 
 def rest_of_batch_redelivered() -> Case:
-    """Acknowledge two of four when the connection dies: the entry comes again, with an ack_set."""
+    """Acknowledge two of four before the connection is lost: the entry is redelivered with an ack_set."""
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame("ACK", Direction.TO_BROKER)
@@ -103,7 +103,7 @@ def rest_of_batch_redelivered() -> Case:
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/rest-of-batch-redelivered",
-        "The connection dies when two messages of a batch of four are acknowledged by index",
+        "The connection is lost after two messages of a batch of four were acknowledged by index",
         ("ack.ack-set-filters-delivery", "ack.batch-index-ack-set"),
         consumer=BY_INDEX,
         faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
@@ -111,7 +111,8 @@ def rest_of_batch_redelivered() -> Case:
 
 
 def batch_redelivered_while_ack_grouped() -> Case:
-    """Nack the first message of a batch; the acks of the two others are held until the batch has long come again."""
+    """Nack the first message of a batch; the acks of the two others are held until long after the redelivery of the
+    batch."""
     plan, consumer = Schedule.with_consumer_of([batch(range(3))], receives=3)
     plan.nack(consumer, numbers=[0])
     plan.wait_ops(plan.ack(consumer, numbers=[1, 2]))
@@ -120,11 +121,11 @@ def batch_redelivered_while_ack_grouped() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, timeout_ms=FLUSHED_MS))
     return plan.case(
         "ack/batch-redelivered-while-ack-grouped",
-        "Two messages of a batch are acknowledged, and come again for the third before their ACK has left",
+        "Two messages of a batch are acknowledged; the nack of the third redelivers the batch before their ACK is sent",
         ("ack.grouped-ack-filters-batch-member",),
         consumer={**HOLDING, "batch_index_ack": True},
         faults=(Fault(trigger=down("MESSAGE", k=2), action=Hold(), until=Until(step=taken), optional=True),),
-        # Which says that the interval can be set.
+        # This capability says that the interval can be set.
         capabilities=("batch_index_ack", "immediate_ack"),
     )
 

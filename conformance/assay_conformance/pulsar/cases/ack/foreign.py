@@ -1,4 +1,5 @@
-"""Cases for acknowledging a message of a topic that is not the consumer's: applications keep ids, and mix them up."""
+"""Cases for acknowledging a message of a topic that the consumer does not have: applications store ids, and mix them
+up."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 THREE = Topology(topics=(Topic(name="a"), Topic(name="b"), Topic(name="c")))
 
 SOON = Limits(operation_ms=6_000)
-"""No request is needed to know whether a topic is the consumer's own."""
+"""No request is needed to find out whether the consumer has a topic."""
 
 
 def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = False) -> Case:
-    """Acknowledge a message of a topic that the consumer does not have; it goes on with its own two."""
+    """Acknowledge a message of a topic that the consumer does not have; the consumer then uses its own two."""
     plan = Schedule()
     plan.broker("store_entries", topic="a", entries=plains(range(1)))
     plan.broker("store_entries", topic="c", entries=plains(range(1, 4)))
@@ -39,12 +40,10 @@ def _foreign(words: str, title: str, *capabilities: str, cumulative: bool = Fals
 
 
 CASES = (
-    _foreign(
-        "message-of-another-topic", "The application acknowledges a message of a third topic on a consumer of two"
-    ),
+    _foreign("message-of-another-topic", "A consumer of two topics is asked to acknowledge a message of a third topic"),
     _foreign(
         "cumulative-to-another-topic",
-        "The application acknowledges everything up to a message of a third topic on a consumer of two",
+        "A consumer of two topics is asked to acknowledge cumulatively up to a message of a third topic",
         "cumulative_ack",
         cumulative=True,
     ),

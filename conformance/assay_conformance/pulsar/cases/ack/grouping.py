@@ -1,6 +1,6 @@
-"""Cases for acknowledgment: grouping, cumulative order, close, outages, and what comes again meanwhile.
+"""Cases for acknowledgment: grouping, cumulative order, close, outages, and redeliveries meanwhile.
 
-The group interval is 100 ms wherever a client lets it be set, as it is fixed in some.
+The group interval is 100 ms where it can be set; some clients have a fixed one.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ GROUPED: Config = {"initial_position": "earliest", "ack_group_ms": 100, "ack_gro
 HOLDING: Config = {**GROUPED, "ack_group_ms": 2_000, "subscription_type": "shared", "nack_delay_ms": 100}
 
 FLUSHED_MS = 300
-"""A group interval, its tolerance, and some more: what has not left by then was not going to."""
+"""A group interval, its tolerance and a margin: an ACK that has not been sent by then will not be sent."""
 
 MOMENT_MS = 12
-"""Between two acks that one group must collect, and that a client without groups sends apart."""
+"""The pause between two acks that belong to one group, and that a client without grouping sends separately."""
 
 MORE_THAN_A_GROUP = 2_200
 
@@ -25,9 +25,9 @@ NOTICED_MS = 150
 """A client has noticed by then that its connection is closed."""
 
 AWAY_MS = 600
-"""Several group intervals: a client that ends no acknowledgment while it is away is let come back."""
+"""Several group intervals: time to reconnect for a client that completes no acknowledgment while it is disconnected."""
 STEADY_MS = 60
-"""Less than a group interval: a timer that every ack restarts never fires."""
+"""Less than a group interval: a timer that each ack restarts would never fire."""
 
 
 def within_one_group_time() -> Case:
@@ -53,7 +53,7 @@ def cumulative_and_individual_in_one_group() -> Case:
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/cumulative-and-individual-in-one-group",
-        "A cumulative acknowledgment and two individual ones wait together",
+        "A cumulative acknowledgment and two individual ones wait in the same group",
         ("ack.cumulative-has-one-message-id", "ack.flushed-in-time"),
         capabilities=("cumulative_ack",),
         consumer=GROUPED,
@@ -61,7 +61,7 @@ def cumulative_and_individual_in_one_group() -> Case:
 
 
 def continuous_acks() -> Case:
-    """Acknowledge more than once in every interval, which must not put off those before."""
+    """Acknowledge more than once in every interval, which must not postpone earlier acks."""
     plan, consumer = Schedule.with_consumer_of(plains(range(8)), receives=8)
     for number in range(8):
         plan.ack(consumer, numbers=[number])
@@ -88,7 +88,7 @@ def cumulative_out_of_order() -> Case:
 
 
 def close_with_pending_acks() -> Case:
-    """Close a consumer with pending acks three times: one close may fall on the very moment of a flush."""
+    """Close a consumer with pending acks three times, since one close may coincide with a flush."""
     plan, client = Schedule.with_client(stored=plains(range(3)))
     for subscription in ("first", "second", "third"):
         consumer = plan.consumer(client, subscription=subscription)
@@ -99,24 +99,24 @@ def close_with_pending_acks() -> Case:
         plan.wait_ops()
     return plan.case(
         "ack/close-with-pending-acks",
-        "Three consumers acknowledge and are closed at once",
+        "Three consumers acknowledge messages and are closed right after that",
         ("ack.flushed-on-close",),
         consumer=GROUPED,
     )
 
 
 def full_group() -> Case:
-    """Acknowledge more than a group at once: had the timer taken some of it, a whole group would still be left."""
+    """Acknowledge more than two groups at once: even if the timer flushes some of them, a whole group is left."""
     plan, consumer = Schedule.with_consumer_of([{**plain(0), "copies": MORE_THAN_A_GROUP}], receives=MORE_THAN_A_GROUP)
     plan.ack(consumer)
     plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/full-group",
-        "2200 messages are acknowledged at once, a group takes 1000",
+        "2,200 messages are acknowledged at once; a group holds at most 1,000",
         ("ack.full-group-flushed-at-once",),
         consumer={**GROUPED, "ack_group_ms": 1_000},
-        # So many messages at once would keep others' timers waiting.
+        # So many messages at once would delay the timers of other Cases.
         isolation=Isolation.EXCLUSIVE,
     )
 
@@ -143,19 +143,19 @@ def zero_group_time() -> Case:
     plan.wait_ms(MOMENT_MS)
     plan.ack(consumer, numbers=[5], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
-    # No later one covers these.
+    # No later cumulative ack covers these.
     plan.ack(consumer, numbers=[6, 7])
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/zero-group-time",
-        "Four acknowledgments, of one message, of two, of all up to one, and of two, with a group interval of 0",
+        "With a group interval of 0: an ack of one message, of two, a cumulative one, and an ack of two",
         ("ack.zero-group-time-is-immediate",),
         consumer={**GROUPED, "ack_group_ms": 0},
     )
 
 
 def while_disconnected() -> Case:
-    """Refuse connections for so long that a flush falls into the outage."""
+    """Refuse connections for so long that a flush is due during the outage."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[0])
     plan.wait_frame("ACK", Direction.TO_BROKER)
@@ -180,9 +180,8 @@ def while_disconnected() -> Case:
 
 
 def redelivered_while_ack_grouped() -> Case:
-    """Nack, then acknowledge at once: the redelivery comes long before the group's interval is over.
-
-    It is held until the client has taken the ack, however short the delay before it asks for redelivery.
+    """Nack, then acknowledge at once: the redelivery comes long before the group interval ends. It is held until the
+    client has taken the ack, however short its redelivery delay is.
     """
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
@@ -193,17 +192,17 @@ def redelivered_while_ack_grouped() -> Case:
     plan.wait_ops()
     return plan.case(
         "ack/redelivered-while-ack-grouped",
-        "A refused message is acknowledged, and comes again before its ACK has left",
+        "A nacked message is acknowledged, and is redelivered before its ACK is sent",
         ("ack.grouped-ack-filters-redelivery",),
         consumer=HOLDING,
         faults=(Fault(trigger=down("MESSAGE", k=3), action=Hold(), until=Until(step=taken), optional=True),),
-        # Which says that the interval can be set.
+        # This capability says that the interval can be set.
         capabilities=("immediate_ack",),
     )
 
 
 def redelivered_after_lost_ack() -> Case:
-    """Cut the connection at the ACK: the broker never gets it, and delivers again what the application settled."""
+    """Cut the connection at the ACK: the broker never gets it, and redelivers what the application acknowledged."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=3)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
@@ -212,7 +211,7 @@ def redelivered_after_lost_ack() -> Case:
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/redelivered-after-lost-ack",
-        "The connection dies when a cumulative ACK is sent, before the broker has it",
+        "The connection is lost when a cumulative ACK is sent, before the broker gets it",
         ("ack.grouped-ack-filters-redelivery",),
         consumer=GROUPED,
         faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),
@@ -220,10 +219,10 @@ def redelivered_after_lost_ack() -> Case:
 
 
 def dropped_redelivery_returns_permit() -> Case:
-    """Drop redelivered messages with a queue of one: a permit that is not returned leaves none.
+    """Drop redelivered messages with a queue of one: if a permit is not returned, none is left.
 
-    A client whose queue of one keeps a second message beside it has what is received before the cut: it is let come
-    back all the same.
+    A client that fetches one message beyond its queue has already received it before the cut; it gets time to reconnect
+    all the same.
     """
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
@@ -234,7 +233,7 @@ def dropped_redelivery_returns_permit() -> Case:
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/dropped-redelivery-returns-permit",
-        "The connection dies when a cumulative ACK is sent; the consumer's queue is one message",
+        "The connection is lost when a cumulative ACK is sent, with a receiver queue of one message",
         ("ack.grouped-ack-filters-redelivery",),
         consumer={**GROUPED, "receiver_queue_size": 1},
         faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),

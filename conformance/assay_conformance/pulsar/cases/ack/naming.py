@@ -1,4 +1,4 @@
-"""Cases for what an ACK settles at the broker: commands as some clients write them, made from those of any client."""
+"""Cases for what an ACK acknowledges at the broker: the commands of any client, altered to what some clients write."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SHARED: Config = {**GROUPED, "subscription_type": "shared"}
 
 
 def _acked(plan: Schedule, consumer: int, *groups: list[int]) -> int:
-    """Acknowledge one ACK a group, and wait for the broker to settle it.
+    """Send one ACK for each group, and wait for the broker to process it.
 
-    Returns the step behind which the connection is cut.
+    Returns the step after which the connection is cut.
     """
     for count, numbers in enumerate(groups, start=1):
         plan.ack(consumer, numbers=numbers)
@@ -25,7 +25,7 @@ def _acked(plan: Schedule, consumer: int, *groups: list[int]) -> int:
 
 
 def _again(plan: Schedule, consumer: int, messages: int, entries: int) -> None:
-    """Wait for the entry with which everything unsettled is there again, and receive the messages."""
+    """Wait for the entry that completes the redelivery of what is unacknowledged, and receive the messages."""
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, entries)
     plan.receive(consumer, messages, STARVED_MS)
     plan.wait_ops()
@@ -41,7 +41,7 @@ def batch_acked_by_one_index() -> Case:
     _again(plan, consumer, 1, 3)
     return plan.case(
         "ack/batch-acked-by-one-index",
-        "A whole batch of four is acknowledged by an ACK that names its second message; the connection is cut",
+        "A batch of four is acknowledged as a whole by an ACK that names its second message; the connection is lost",
         ("ack.applies-to-named-messages",),
         consumer={**GROUPED, "batch_index_ack": False},
         faults=(_rewritten(1, message_id__batch_index=1), Fault(trigger=AfterStep(lost), action=Cut())),
@@ -49,16 +49,15 @@ def batch_acked_by_one_index() -> Case:
 
 
 def ack_sets_combine() -> Case:
-    """Acknowledge two messages of a batch in turn.
-
-    Some clients name all that is settled; naming only what is new settles as much.
+    """Acknowledge two messages of a batch in turn. Some clients name all acknowledged messages each time; naming only
+    the new ones has the same effect.
     """
     plan, consumer = Schedule.with_consumer_of([batch(range(4))], receives=4)
     lost = _acked(plan, consumer, [0], [1])
     _again(plan, consumer, 2, 2)
     return plan.case(
         "ack/ack-sets-combine",
-        "Two ACKs of a batch of four each settle one message, and name no other; the connection dies",
+        "Two ACKs of a batch of four each acknowledge one message and name no other; the connection is lost",
         ("ack.applies-to-named-messages",),
         consumer=BY_INDEX,
         capabilities=("batch_index_ack",),
@@ -72,7 +71,7 @@ def ack_sets_complete_batch() -> Case:
     _again(plan, consumer, 1, 3)
     return plan.case(
         "ack/ack-sets-complete-batch",
-        "Of two ACKs of a batch of four one settles the first half, and one the other; the connection dies",
+        "Two ACKs of a batch of four acknowledge one half each; the connection is lost",
         ("ack.applies-to-named-messages",),
         consumer=BY_INDEX,
         capabilities=("batch_index_ack",),
@@ -86,7 +85,7 @@ def cumulative_command_on_shared() -> Case:
     _again(plan, consumer, 3, 8)
     return plan.case(
         "ack/cumulative-command-on-shared",
-        "A cumulative ACK of the third of four messages comes on a shared subscription; the connection dies",
+        "A cumulative ACK of the third of four messages is sent on a shared subscription; the connection is lost",
         ("ack.applies-to-named-messages",),
         consumer=SHARED,
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
@@ -99,7 +98,7 @@ def cumulative_with_two_message_ids() -> Case:
     _again(plan, consumer, 4, 8)
     return plan.case(
         "ack/cumulative-with-two-message-ids",
-        "A cumulative ACK names the second and the third of four messages; the connection dies",
+        "A cumulative ACK names the second and the third of four messages; the connection is lost",
         ("ack.applies-to-named-messages",),
         assumes=("several_ids_ack",),
         consumer={**GROUPED, "subscription_type": "exclusive"},

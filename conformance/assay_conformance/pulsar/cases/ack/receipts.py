@@ -1,4 +1,4 @@
-"""Cases for acknowledgments that wait for the broker's answer: it comes, it says no, or it never comes."""
+"""Cases for acknowledgments that wait for the broker's answer: a success, an error, or none."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from assay_conformance.model.fault import Cut, Direction, Duplicate, Fault, Fiel
 AWAITED: Config = {**EARLIEST, "ack_receipt": True}
 
 HELD_UP_MS = 250
-"""Longer than a group of acknowledgments is kept."""
+"""Longer than the acknowledgment group interval."""
 ANSWERED_MS = 2_000
-"""A broker has answered by then what was asked of it."""
+"""The time in which a broker certainly answers a request."""
 
 
 def _held_up(plan: Schedule) -> Fault:
-    """Hold the first answer so long that it would show if the client did not wait for it."""
+    """Hold the first answer long enough to see whether the client waits for it."""
     plan.wait_fired(0, deadline_ms=ANSWERED_MS)
     plan.wait_ms(HELD_UP_MS)
     return Fault(trigger=down("ACK_RESPONSE"), action=Hold(), until=Until(step=plan.last))
 
 
 def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, held_up: bool = False) -> Case:
-    """Acknowledge the last of three messages by itself, behind what happens to the first two."""
+    """Acknowledge the last of three messages separately, after what happens to the first two."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[0, 1])
     if held_up:
@@ -40,7 +40,7 @@ def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: 
 def response_late() -> Case:
     return _three_acks(
         "response-late",
-        "The broker's answer to two acknowledgments is held up",
+        "The broker's answer to two acknowledgments is delayed",
         ("ack.call-waits-for-response",),
         held_up=True,
     )
@@ -57,7 +57,7 @@ def refused(words: str, title: str, text: str) -> Case:
 
 
 def response_lost() -> Case:
-    """Drop the answers: the acknowledgments are with the broker; the client cannot know, and must not report it."""
+    """Drop the answers: the broker has the acknowledgments, but the client cannot know that and must not report it."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
     plan.receive(consumer, 1, STARVED_MS)
@@ -65,7 +65,7 @@ def response_lost() -> Case:
     plan.wait_ops(plan.ack(consumer, messages=[4]))
     return plan.case(
         "ack/response-lost",
-        "The connection is lost right ahead of the broker's answer to two acknowledgments",
+        "The connection is lost just before the broker's answer to two acknowledgments",
         ("ack.error-response-is-no-success",),
         capabilities=("ack_receipt",),
         consumer=AWAITED,
@@ -74,7 +74,7 @@ def response_lost() -> Case:
 
 
 def covered_by_pending_cumulative() -> Case:
-    """Acknowledge twice in one flush, and then what is with the broker already, and not answered."""
+    """Acknowledge twice in one flush, and then something that the broker already has and has not answered."""
     plan, consumer = Schedule.with_consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.ack(consumer, numbers=[2], cumulative=True)
@@ -86,7 +86,7 @@ def covered_by_pending_cumulative() -> Case:
     plan.wait_ops(plan.ack(consumer, numbers=[3]))
     return plan.case(
         "ack/covered-by-pending-cumulative",
-        "Two cumulative acknowledgments leave together and are answered late; what they cover is asked for meanwhile",
+        "Two cumulative acks are sent together and answered late; meanwhile a message that they cover is acknowledged",
         ("ack.call-waits-for-response",),
         capabilities=("ack_receipt", "cumulative_ack"),
         consumer=AWAITED,
@@ -96,10 +96,10 @@ def covered_by_pending_cumulative() -> Case:
 
 
 def acked_twice() -> Case:
-    """Repeat the first ACK, as a client does that lost the answer and asks again."""
+    """Repeat the first ACK, as a client does that did not get its answer."""
     return _three_acks(
         "acked-twice",
-        "Of three messages two are acknowledged twice, with the same command",
+        "Two of three messages are acknowledged twice, by the same command",
         ("ack.repeated-ack-accepted",),
         Fault(trigger=up("ACK"), action=Duplicate()),
     )
@@ -111,7 +111,7 @@ def receipts_from_an_old_broker() -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         "connection/no-ack-responses",
-        "Acknowledgments that wait for an answer, and a broker of protocol version 16, which gives none",
+        "Acknowledgments that wait for an answer, on a broker of protocol version 16, which sends none",
         ("connection.negotiated-version", "ack.no-response-from-old-broker"),
         capabilities=("consumer", "ack_receipt"),
         consumer={**EARLIEST, "ack_receipt": True},

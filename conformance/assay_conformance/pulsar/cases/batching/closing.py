@@ -1,4 +1,4 @@
-"""Batching. The Cases of its limits let one of the three be the first, and keep the others far away."""
+"""Batching. Each Case of a limit lets that limit close the batches, and keeps the two others out of reach."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def closes_by_count() -> Case:
     plan.wait_ops(plan.send(producer, 6))
     return plan.case(
         "batching/closes-by-count",
-        "Six messages leave in batches of three",
+        "Six messages are sent in batches of three",
         REQUIREMENT,
         producer={**FAR, "batching_max_messages": 3},
     )
@@ -34,7 +34,7 @@ def closes_by_bytes() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/closes-by-bytes",
-        "Messages of 400 bytes leave as soon as 1,000 bytes are together",
+        "Messages of 400 bytes are sent in batches of at most 1,000 bytes",
         REQUIREMENT,
         producer={**FAR, "batching_max_bytes": 1_000},
     )
@@ -45,7 +45,7 @@ def closes_by_delay() -> Case:
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "batching/closes-by-delay",
-        "Two messages that fill no batch leave 100 ms after the first",
+        "Two messages that do not fill a batch are sent 100 ms after the first",
         REQUIREMENT,
         producer={**FAR, "batching_max_publish_delay_ms": 100},
     )
@@ -68,7 +68,7 @@ def larger_than_limit_alone() -> Case:
 
 
 LONG: Config = {**FAR, "batching_max_publish_delay_ms": 5_000}
-"""A batch that nothing closes in the time of a Case but what the Case is about."""
+"""A batch delay so long that only what the Case is about closes a batch."""
 
 SHORT: Config = {**FAR, "batching_max_publish_delay_ms": 100}
 QUICK = Limits(operation_ms=6_000, case_ms=20_000)
@@ -92,7 +92,7 @@ def sync_send_closes_batch() -> Case:
     plan.send(producer, 2)
     joins = plan.send(producer, mode="sync")
     plan.wait_fired(0)
-    plan.wait_ops(joins, deadline_ms=300)  # it may not end now
+    plan.wait_ops(joins, deadline_ms=300)  # the flush must not end yet
     quiet = plan.last
     plan.wait_ops()
     return plan.case(
@@ -125,7 +125,7 @@ def delayed_behind_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/delayed-behind-batch",
-        "Two messages are in the open batch when one comes that is to be delivered later, and two more follow",
+        "Two messages are in the open batch when a message with a delivery delay is sent, and two more follow",
         ("batching.delayed-not-batched",),
         capabilities=("delayed_delivery",),
         producer=SHORT,
@@ -137,7 +137,7 @@ def receipt_completes_batch() -> Case:
     plan.wait_ops(plan.send(producer, 4))
     return plan.case(
         "batching/receipt-completes-batch",
-        "Two batches of two messages are receipted",
+        "Two batches of two messages get their receipts",
         ("batching.succeeds-or-fails-as-one",),
         producer={**FAR, "batching_max_messages": 2},
     )
@@ -148,7 +148,7 @@ def timeout_fails_batch() -> Case:
     plan.wait_ops(plan.send(producer, 3))
     return plan.case(
         "batching/timeout-fails-batch",
-        "A batch of three messages gets no receipt in the 500 ms that a send may take",
+        "A batch of three messages gets no receipt within the send time-out of 500 ms",
         ("batching.succeeds-or-fails-as-one",),
         capabilities=("send_timeout",),
         producer={**FAR, "batching_max_messages": 3, "send_timeout_ms": 500},
@@ -163,7 +163,7 @@ def small_queue_does_not_stall() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/small-queue-does-not-stall",
-        "Twelve messages through a queue of four that blocks when it is full, in batches of up to ten that wait 500 ms",
+        "Twelve messages through a blocking queue of four, in batches of up to ten messages or 500 ms",
         ("batching.small-queue-does-not-stall",),
         producer={
             **FAR,

@@ -1,4 +1,4 @@
-"""Batches at their edges: of one message, and beyond what the broker takes."""
+"""Batches at their limits: of one message, and larger than the broker accepts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def batch_of_one() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/batch-of-one",
-        "A batch of one message, a message that is no batch, a batch of two, and one of one again",
+        "A batch of one message, an unbatched message, a batch of two, and a batch of one again",
         ("batching.batch-of-one-is-unpacked",),
         consumer=EARLIEST,
     )
 
 
 def flush_without_messages() -> Case:
-    """Before the first message, behind a batch, and behind another flush."""
+    """Before the first message, after a batch, and after another flush."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.flush(producer))
     plan.send(producer, 3)
@@ -32,7 +32,7 @@ def flush_without_messages() -> Case:
     plan.wait_ops(plan.send(producer), plan.flush(producer))
     return plan.case(
         "batching/flush-without-messages",
-        "A producer is flushed before three messages, behind them, once more, and behind one message",
+        "A producer is flushed before three messages, after them, once more, and after one message",
         ("batching.send-counts-messages",),
         producer=LONG,
         limits=QUICK,
@@ -51,7 +51,7 @@ def oversize_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/oversize-batch",
-        "While a batch waits for its receipt, four messages fill one that is too large, and two more follow",
+        "While a batch waits for its receipt, four messages fill a batch that is too large, and two more follow",
         ("batching.oversize-batch-fails-alone",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,

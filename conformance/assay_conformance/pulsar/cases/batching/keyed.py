@@ -1,4 +1,4 @@
-"""Batches by key, open side by side: their sequence ids interleave."""
+"""Key-based batches that are open at the same time: their sequence ids interleave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def key_based_batches() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-batches",
-        "Nine messages by turns: of two keys, without a key, and of two keys under one ordering key",
+        "Nine alternating messages: with two keys, without a key, and with two keys under one ordering key",
         ("batching.key-based-one-key-per-batch", "batching.key-based-highest-sequence-id", "batching.key-based-order"),
         producer=KEYED,
         limits=QUICK,
@@ -43,7 +43,7 @@ def key_based_interleaved_keys() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-interleaved-keys",
-        "Twice five messages of two keys by turns, with deduplication",
+        "Twice five messages that alternate between two keys, with deduplication",
         ("batching.key-based-order", "batching.key-based-highest-sequence-id"),
         topology=DEDUPLICATED,
         producer={**KEYED, **NAMED},
@@ -52,7 +52,7 @@ def key_based_interleaved_keys() -> Case:
 
 
 def key_based_ids_after_early_reconnect() -> Case:
-    """Reconnect before the broker knows a last id: its answer must not set the numbers back."""
+    """Reconnect before the broker has a last sequence id: its answer must not reset the producer's ids."""
     plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
@@ -60,7 +60,7 @@ def key_based_ids_after_early_reconnect() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-ids-after-early-reconnect",
-        "The connection dies with the very first entry of two keys, and later entries go by higher ids",
+        "The connection is lost at the very first entry of two keys, and later entries have higher sequence ids",
         ("batching.key-based-order",),
         faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
         producer=KEYED,
@@ -69,9 +69,8 @@ def key_based_ids_after_early_reconnect() -> Case:
 
 
 def key_based_new_key_within_delay() -> Case:
-    """Send a new key within the delay of another one.
-
-    Some clients have one timer for the batches of all keys, and restart it with each key.
+    """Send a message with a new key during the batch delay of another key. Some clients have one timer for the batches
+    of all keys, and restart it with each new key.
     """
     plan, producer = Schedule.with_producer()
     plan.agent("send", {"producer": producer, "messages": [{"key": "a"}]})
@@ -80,7 +79,7 @@ def key_based_new_key_within_delay() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-new-key-within-delay",
-        "A batch leaves 500 ms after its first message, and has been open for 300 ms when one of another key comes",
+        "A batch with a delay of 500 ms has been open for 300 ms when a message with another key is sent",
         REQUIREMENT,
         capabilities=("key_based_batcher",),
         producer={**KEYED, "batching_max_publish_delay_ms": 500},

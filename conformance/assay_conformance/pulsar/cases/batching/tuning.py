@@ -1,4 +1,4 @@
-"""What the parameter template of `assay tune` promises: when batches leave under it, and what they save."""
+"""What the parameter template of `assay tune` promises: when batches are sent, and how much they save."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.tuning import JAVA_DEFAULTS, MACHINE_CLASSES_MB, Load, Se
 
 TRICKLE_MS = 5
 PROPERTIES = {"shared": "what all messages have in common, and a batch has to hold only once " * 4}
-"""Payloads are random, and do not compress: what compresses is what stands beside them."""
+"""Payloads are random and do not compress; only what surrounds them does."""
 
 PENDING = 2_000
 LOAD = Load(
@@ -19,7 +19,7 @@ LOAD = Load(
     max_pending=PENDING,
     delay_ms=40,
 )
-"""`delay_ms` is inside the template's range, and gathers eight messages of the trickle."""
+"""`delay_ms` is within the template's range, and collects eight messages of the trickle."""
 
 
 def _limits(settings: Settings) -> Config:
@@ -36,7 +36,7 @@ DEFAULTS: Config = {"batching": True, **JAVA_DEFAULTS}
 
 
 def queue_of_half_a_batch() -> Case:
-    """Send with the numbers that the template's authors used."""
+    """Send with the figures that the template's authors used."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 1_200)
@@ -66,7 +66,7 @@ def fills_while_previous_pending() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/fills-while-previous-pending",
-        "Forty messages through a queue of twenty that blocks, in batches of ten; the first receipts take 400 ms",
+        "Forty messages through a blocking queue of twenty, in batches of ten; the first receipts take 400 ms",
         ("batching.fills-while-previous-pending",),
         producer={**FAR, "batching_max_messages": 10, "max_pending_messages": 20, "block_if_queue_full": True},
     )
@@ -94,7 +94,7 @@ def bytes_by_batch_size(codec: str) -> Case:
     plan.wait_ops()
     return plan.case(
         f"batching/bytes-by-batch-size-{codec.lower()}",
-        f"Fifty alike messages in batches of 2, 5, 10 and 50, compressed by {codec}",
+        f"Fifty similar messages in batches of 2, 5, 10 and 50, compressed by {codec}",
         ("batching.larger-batches-save-bytes",),
         capabilities=("compression",),
         producer={**FAR, "compression": codec},
@@ -102,7 +102,7 @@ def bytes_by_batch_size(codec: str) -> Case:
 
 
 def trickle() -> Case:
-    """Send one message of each producer after the other, so that only a delay gathers them."""
+    """Send a message of each producer in turn, so slowly that only a batch delay collects several."""
     plan, client = Schedule.with_client()
     handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
     for _ in range(120):

@@ -10,10 +10,10 @@ from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, ConfigValue
 
 RECEIVE_MS = STARVED_MS
-"""How long a receive waits for a message that is there."""
+"""How long a receive waits for a message that has been stored."""
 
 NOTHING_MS = 300
-"""How long a receive waits for what must not come."""
+"""How long a receive waits for a message that must not arrive."""
 
 
 def _kept(
@@ -57,7 +57,7 @@ def _one_too_many() -> list[dict[str, Any]]:
 
 
 def _sent_again() -> list[dict[str, Any]]:
-    """Return what a producer stored that lost its connection in between and started over."""
+    """Return the entries of a producer that lost its connection in between and sent everything again."""
     message = chunks(0, 3)
     return [*message[:2], *message, plain(1)]
 
@@ -70,7 +70,7 @@ def _gaps() -> list[dict[str, Any]]:
 CASES = (
     _kept(
         "three-messages-interleaved",
-        "The chunks of three messages are interleaved, and the messages end in another order than they began",
+        "The chunks of three messages are interleaved, and the messages end in another order than they begin in",
         "chunking.assembles-by-uuid",
         _by_turns(),
         3,
@@ -95,7 +95,8 @@ CASES = (
     ),
     _kept(
         "too-many-incomplete-messages",
-        "A third incomplete message comes to a consumer that keeps two; the oldest is left to the broker",
+        "A third incomplete message arrives at a consumer that keeps two, and drops the oldest without an "
+        "acknowledgment",
         "chunking.incomplete-messages-bounded",
         _one_too_many(),
         3,
@@ -103,7 +104,7 @@ CASES = (
     ),
     _kept(
         "too-many-incomplete-messages-acked",
-        "A third incomplete message comes to a consumer that keeps two and acknowledges what it drops",
+        "A third incomplete message arrives at a consumer that keeps two, and acknowledges the oldest as it drops it",
         "chunking.incomplete-messages-bounded",
         _one_too_many(),
         3,
@@ -112,21 +113,21 @@ CASES = (
     ),
     _kept(
         "all-chunks-sent-again",
-        "Two of three chunks, then all three again as other entries",
+        "Two of three chunks, then all three again in entries of their own",
         "chunking.restarts-at-first-chunk",
         _sent_again(),
         2,
     ),
     _kept(
         "chunks-missing",
-        "A message without its middle chunk, one without its first, and a whole one",
+        "A message without its middle chunk, one without its first, and a complete one",
         "chunking.missing-chunk-discards-message",
         _gaps(),
         1,
     ),
     _kept(
         "incomplete-expires",
-        "Two of three chunks, and the last one never comes",
+        "Two of three chunks, and the last one never arrives",
         "chunking.expires-incomplete",
         [*chunks(0, 3)[:2], plain(1)],
         1,

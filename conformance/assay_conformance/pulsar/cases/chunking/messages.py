@@ -21,7 +21,7 @@ SET_BYTES = LIMIT_BYTES // 4
 CHUNKING: Config = {"chunking": True, "batching": False}
 
 RECEIVE_MS = STARVED_MS
-"""How long a receive waits for a message that is there."""
+"""How long a receive waits for a message that has been stored."""
 
 
 def large_message() -> Case:
@@ -52,7 +52,7 @@ def compressed_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/compressed-message",
-        "A compressed message of several chunks, sent and received",
+        "A compressed message of several chunks is sent and received",
         ("chunking.splits-large-message", "chunking.delivers-whole-only"),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -63,12 +63,12 @@ def compressed_message() -> Case:
 
 
 def chunks_with_long_properties() -> Case:
-    """Send a payload of four chunks with metadata of a quarter of the limit: it takes more chunks."""
+    """Send a payload for four chunks with metadata of a quarter of the limit: it needs more chunks."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES // 4)}))
     return plan.case(
         "chunking/chunks-with-long-properties",
-        "A message of several chunks with properties of 4 KiB",
+        "A message of several chunks has properties of 4 KiB",
         ("chunking.chunks-fit-max-message-size", "chunking.uuid-identifies-message"),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -77,14 +77,14 @@ def chunks_with_long_properties() -> Case:
 
 
 def chunk_max_message_size() -> Case:
-    """Send chunks of the size that is set; the broker would accept larger ones."""
+    """Send chunks of the configured size; the broker would accept larger ones."""
     plan, producer = Schedule.with_producer()
     for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
         plan.wait_ops(plan.send(producer, size=size))
     return plan.case(
         "chunking/chunk-max-message-size",
-        "Chunks may have a quarter of the broker's limit: a byte more than that, three times as much, and above the "
-        "limit",
+        "With chunks of a quarter of the broker's limit: a message a byte longer, one three times as long, and one "
+        "beyond the limit",
         ("chunking.chunk-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -100,7 +100,7 @@ def metadata_leaves_no_room() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/metadata-leaves-no-room",
-        "A message with properties beyond the limit fails, and the next one is sent",
+        "A message with properties beyond the size limit fails, and the next one is sent",
         ("chunking.chunks-fit-max-message-size",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -143,7 +143,7 @@ def last_chunk_missing() -> Case:
     plan.consumer_of([*chunks(0, 3)[:2], *chunks(1, 3), plain(2)], receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/last-chunk-missing",
-        "Two of three chunks, then a whole chunked message, then a small one",
+        "Two of three chunks, then a complete chunked message, then a small one",
         ("chunking.delivers-whole-only",),
         consumer=EARLIEST,
     )
@@ -155,7 +155,7 @@ def middle_chunk_missing() -> Case:
     plan.consumer_of([first, last, *chunks(1, 3), plain(2)], receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/middle-chunk-missing",
-        "The first and the last of three chunks, then a whole chunked message, then a small one",
+        "The first and the last of three chunks, then a complete chunked message, then a small one",
         ("chunking.delivers-whole-only",),
         consumer=EARLIEST,
     )
@@ -174,7 +174,7 @@ def chunks_interleaved() -> Case:
 
 
 def chunk_sent_twice() -> Case:
-    """Receive what a producer stored that lost the receipts of chunks 1 and 2."""
+    """Receive what was stored by a producer that did not get the receipts of chunks 1 and 2."""
     first, second, third, last = chunks(0, 4)
     plan, consumer = Schedule.with_consumer_of(
         [first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS
@@ -197,7 +197,7 @@ def chunk_redelivered() -> Case:
     plan.wait_ops()
     return plan.case(
         "chunking/chunk-redelivered",
-        "The second chunk of four comes twice, as the same entry",
+        "The second chunk of four is delivered twice, as the same entry",
         ("chunking.repeated-chunk-dropped",),
         consumer={**EARLIEST, "ack_group_ms": 100},
         faults=(Fault(trigger=down("MESSAGE", where={"metadata.chunk_id": 1}), action=Duplicate()),),
@@ -205,9 +205,8 @@ def chunk_redelivered() -> Case:
 
 
 def cut_after_chunk(chunk: int) -> Case:
-    """Cut the connection before the receipt of a chunk, and hold the next chunk.
-
-    What is stored and receipted by then does not depend on how far away the broker is.
+    """Cut the connection before the receipt of a chunk, and hold the next chunk: so what is stored and receipted by
+    then does not depend on the broker's latency.
     """
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client())
@@ -223,7 +222,7 @@ def cut_after_chunk(chunk: int) -> Case:
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(
-            # Before the producer registers again. A broker that is near has cut it by then.
+            # Before the producer registers again. A broker with a low latency has cut it by then.
             Fault(
                 trigger=up("SEND", where={"metadata.chunk_id": chunk + 1}),
                 action=Hold(),
@@ -236,7 +235,8 @@ def cut_after_chunk(chunk: int) -> Case:
 
 
 def cut_after_last_chunk() -> Case:
-    """Cut the connection when everything is stored and no receipt came: only deduplication prevents a second copy."""
+    """Cut the connection when everything is stored and no receipt has come: only deduplication prevents a second
+    copy."""
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client(), producer_name="chunker")
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
@@ -276,14 +276,16 @@ def _sought(words: str, title: str, **config: bool) -> Case:
 
 def seek_to_chunked_message() -> Case:
     return _sought(
-        "seek-to-chunked-message", "A message of four chunks between two small ones is sent, received, and sought again"
+        "seek-to-chunked-message",
+        "A message of four chunks between two small ones is sent and received, and the consumer seeks it",
     )
 
 
 def inclusive_seek_to_chunked_message() -> Case:
     return _sought(
         "inclusive-seek-to-chunked-message",
-        "A consumer with start_inclusive seeks a message of four chunks between two small ones, and receives it again",
+        "A consumer with start_inclusive seeks to a message of four chunks between two small ones, and receives it "
+        "again",
         start_inclusive=True,
     )
 

@@ -14,8 +14,8 @@ from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYT
 def chunks_without_their_end() -> Case:
     """End the connection after so many bytes that the third chunk is incomplete.
 
-    Receipts before that are lost, so that the resend does not depend on which of them were in time, and it begins when
-    the network is whole again.
+    Receipts before that are lost, so that the resend does not depend on which of them came in time. It begins when the
+    network works again.
     """
     plan, consumer = Schedule.with_consumer()
     producer = plan.producer(plan.client())

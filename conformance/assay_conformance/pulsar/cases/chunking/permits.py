@@ -1,4 +1,4 @@
-"""Pending queues and memory with chunked messages, also after they failed."""
+"""Pending queues and the memory limit with chunked messages, also after some have failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.pulsar.cases.chunking.messages import CHUNKING, LARGE_BYT
 from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 ROOM_MS = 250
-"""For a client that sends no chunk before there is room for the whole message."""
+"""For clients that send no chunk before there is room for the whole message."""
 PLACES = 6
 """Room for a message of four chunks and two small ones."""
 
@@ -18,7 +18,7 @@ REFUSING: Config = {**CHUNKING, "max_pending_messages": PLACES, "block_if_queue_
 
 
 def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
-    """Send as many small messages as there are places, and one more, while no receipts come."""
+    """Send one small message more than the queue has room for, while no receipts come."""
     plan.wait_ms(150)
     with plan.held():
         plan.send(producer, PLACES + 1)
@@ -49,7 +49,7 @@ def _chunks_and_small(words: str, title: str, requirement: str, large: int) -> C
 def chunks_in_a_small_queue() -> Case:
     return _chunks_and_small(
         "chunks-in-a-small-queue",
-        "A queue of six gets a message of four chunks and three small ones, and later seven small ones",
+        "A pending queue of six gets a message of four chunks and three small ones, and later seven small ones",
         "chunking.chunks-count-as-pending",
         1,
     )
@@ -58,14 +58,14 @@ def chunks_in_a_small_queue() -> Case:
 def full_queue_fails_chunks() -> Case:
     return _chunks_and_small(
         "full-queue-fails-chunks",
-        "A queue of six gets two messages of four chunks and three small ones, and later seven small ones",
+        "A pending queue of six gets two messages of four chunks and three small ones, and later seven small ones",
         "chunking.releases-queue-and-memory",
         2,
     )
 
 
 def full_queue_blocks_chunks() -> Case:
-    """Free room chunk by chunk; a send that waits for it must not block the receipts that free it."""
+    """Free queue space chunk by chunk; a send that waits for it must not block the receipts that free it."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 2, size=LARGE_BYTES)
@@ -73,13 +73,12 @@ def full_queue_blocks_chunks() -> Case:
         plan.wait_ms(50)
     plan.wait_fired(0)
     plan.wait_sends(5, deadline_ms=ROOM_MS)
-    plan.wait_ms(150)  # nothing more may leave now
+    plan.wait_ms(150)  # no more frames may be sent now
     room = plan.last
     plan.wait_ops()
     return plan.case(
         "chunking/full-queue-blocks-chunks",
-        "Two messages of four chunks go through a queue of four that blocks when it is full; the second receipt is "
-        "slow",
+        "Two messages of four chunks go through a blocking pending queue of four; the second receipt is slow",
         ("chunking.chunks-count-as-pending",),
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
@@ -96,7 +95,7 @@ def timeout_releases_queue() -> Case:
     _fill(plan, producer, 8)
     return plan.case(
         "chunking/timeout-releases-queue",
-        "A message of four chunks gets no receipts and times out, another gets them; then there is room for six",
+        "A message of four chunks times out without receipts, another one gets them; then the queue has room for six",
         ("chunking.releases-queue-and-memory",),
         capabilities=("send_timeout",),
         topology=SMALL,

@@ -1,5 +1,5 @@
-"""A supplier of credentials that changes, is slow, fails, or has no bytes to give: when a connection begins, when one
-follows, and when the broker asks for fresh credentials.
+"""A credentials supplier that gives new credentials, is slow, fails, or gives empty ones: at the first connection, at a
+reconnect, and when the broker asks for fresh credentials.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SLOW_MS: Final = 600
 def _case(
     plan: Schedule, words: str, title: str, requirements: tuple[str, ...], credentials: str, **fields: Any
 ) -> Case:
-    """Return the Case of a plan, in which each of the tokens is valid."""
+    """Return the Case of a plan in which each of these tokens is valid."""
     tokens = ("",) if credentials == "certificate" else ("first", "second", "third")
     return plan.case(
         f"connection/{words}",
@@ -30,14 +30,14 @@ def _case(
         client={"credentials": credentials, "operation_timeout_ms": _TIMEOUT_MS},
         topology=Topology(settings=BrokerSettings(tokens=tokens, auth_refresh_ms=2_000)),
         limits=_LIMITS,
-        # A supplier that fails may end the process.
+        # A failing supplier may end the process.
         isolation=Isolation.OWN_PROCESS if "raise" in credentials else Isolation.SHARED_PROCESS,
         **fields,
     )
 
 
 def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """Cut the connection of a producer, which then sends on."""
+    """Cut the connection of a producer, which goes on sending."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
@@ -49,7 +49,7 @@ def _reconnecting(words: str, title: str, requirements: tuple[str, ...], credent
 
 
 def _challenged(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """Challenge the client of an idle producer for fresh credentials; the producer then sends on."""
+    """Challenge the client of an idle producer for fresh credentials; the producer then goes on sending."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.broker("challenge")
@@ -60,7 +60,7 @@ def _challenged(words: str, title: str, requirements: tuple[str, ...], credentia
 
 
 def _opening(words: str, title: str, requirements: tuple[str, ...], credentials: str) -> Case:
-    """Open another producer once that of the client's first call has ended, however it did."""
+    """Open another producer once the client's first opening has ended, with or without success."""
     plan, client = Schedule.with_client()
     plan.wait_ops(plan.producer(client, wait=False))
     producer = plan.producer(client, wait=False)
@@ -72,49 +72,49 @@ def _opening(words: str, title: str, requirements: tuple[str, ...], credentials:
 CASES = (
     _reconnecting(
         "supplier-changes-at-reconnect",
-        "The supplier gives another token for the second connection",
+        "The credentials supplier gives another token for the second connection",
         ("connection.asks-supplier-each-time",),
         "token:first,token:second",
     ),
     _reconnecting(
         "supplier-fails-at-reconnect",
-        "The supplier fails twice when a connection follows another one",
+        "The credentials supplier fails twice when the client reconnects",
         _FAILS,
         "token:first,raise,raise,token:second",
     ),
     _reconnecting(
         "supplier-slow-at-reconnect",
-        "The supplier takes its time when a connection follows another one",
+        "The credentials supplier is slow when the client reconnects",
         ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
         f"token:first,wait:{_SLOW_MS}:second",
     ),
     _opening(
         "supplier-fails-at-first",
-        "The supplier fails once when the first connection begins",
+        "The credentials supplier fails once at the first connection",
         ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
         "raise,token:first",
     ),
     _opening(
         "supplier-slow-at-first",
-        "The supplier takes its time when the first connection begins",
+        "The credentials supplier is slow at the first connection",
         ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
         f"wait:{_SLOW_MS}:first",
     ),
     _challenged(
         "supplier-fails-at-challenge",
-        "The supplier fails when the broker asks for fresh credentials",
+        "The credentials supplier fails when the broker asks for fresh credentials",
         _FAILS,
         "token:first,raise,token:second",
     ),
     _challenged(
         "supplier-slow-at-challenge",
-        "The supplier takes its time when the broker asks for fresh credentials",
+        "The credentials supplier is slow when the broker asks for fresh credentials",
         ("robustness.calls-do-not-hang", "connection.asks-supplier-each-time"),
         f"token:first,wait:{_SLOW_MS}:second",
     ),
     _challenged(
         "certificate-challenged",
-        "The broker asks for fresh credentials of a client whose credentials have no bytes",
+        "The broker asks a client for fresh credentials, and the client's are empty",
         ("connection.answers-auth-challenge",),
         "certificate",
     ),

@@ -8,7 +8,7 @@ from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, 
 from assay_conformance.model.policy import BrokerSettings
 
 KEEP_ALIVE_MS = 1_000
-"""Used where it can be set; a client in which it is fixed is judged by its own."""
+"""Used where it can be set; a client with a fixed interval is judged by its own."""
 
 
 def slow_handshake() -> Case:
@@ -16,11 +16,11 @@ def slow_handshake() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/slow-handshake",
-        "CONNECTED is delayed by 150 ms, and nothing may follow CONNECT before it",
+        "CONNECTED is delayed by 150 ms, and no command may follow CONNECT before it",
         ("connection.handshake-first",),
         capabilities=("producer",),
         # Some clients connect when they are opened, others with their first producer. The length of the pause does not
-        # matter: what leaves too early leaves right after CONNECT.
+        # matter: a command that is sent too early is sent right after CONNECT.
         faults=(Fault(trigger=down("CONNECTED"), action=Delay(150)),),
     )
 
@@ -47,7 +47,7 @@ def silent_broker() -> Case:
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=75_000)
     return plan.case(
         "connection/silent-broker",
-        "The broker falls silent, and the producer comes back over a new connection",
+        "The broker stops answering, and the producer reconnects over a new connection",
         ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
@@ -70,7 +70,7 @@ def credentials_expire() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "connection/credentials-expire",
-        "The broker asks for new credentials, since the old ones have expired",
+        "The broker asks for new credentials because the old ones have expired",
         ("connection.answers-auth-challenge",),
         capabilities=("producer", "auth_refresh"),
         client={"tokens": "first,second"},

@@ -19,7 +19,7 @@ def silence_that_a_keep_alive_ends() -> Case:
     plan.wait_ops(send)
     return plan.case(
         "connection/silent-network",
-        "The network delivers nothing to the client any more, and it makes a new connection",
+        "The network no longer delivers anything to the client, which opens a new connection",
         ("connection.closes-silent-connection",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
@@ -38,7 +38,7 @@ CASES = (
     ),
     with_toxics(
         "connection/far-broker",
-        "Each direction takes 60 ms, and nothing may follow CONNECT before CONNECTED arrives",
+        "Each direction takes 60 ms, and no command may follow CONNECT before CONNECTED arrives",
         ("connection.handshake-first",),
         Latency(latency_ms=60),
         Latency(latency_ms=60, direction=TO_BROKER),

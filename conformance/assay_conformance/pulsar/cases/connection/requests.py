@@ -35,7 +35,7 @@ def several_acks_on_an_old_broker() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "connection/old-broker",
-        "Five acknowledgments for a broker of protocol version 11, which takes one id per ACK",
+        "Five acknowledgments for a broker of protocol version 11, which accepts one id per ACK",
         ("connection.negotiated-version", "connection.request-ids-unique"),
         capabilities=("consumer",),
         consumer=EARLIEST,
@@ -60,14 +60,14 @@ def max_message_size_changes() -> Case:
     plan.wait_ops(plan.send(producer, size=1_000), plan.send(producer, size=LARGE_BYTES))
     cut = plan.last
     plan.wait_fired(1)
-    plan.send(producer)  # a client may come back only when it is used
+    plan.send(producer)  # a client may reconnect only when it is used
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
     plan.wait_ms(50)
     plan.send(producer, size=LARGE_BYTES)
     plan.wait_ops()
     return plan.case(
         "connection/max-message-size-changes",
-        "A message is too large for the first connection, and not for the second",
+        "A message is too large for the first connection, but not for the second",
         ("connection.max-message-size-per-connection",),
         isolation=Isolation.OWN_PROCESS,
         faults=(
@@ -78,7 +78,7 @@ def max_message_size_changes() -> Case:
 
 
 def max_message_size_differs() -> Case:
-    """Connect second to the broker with the larger limit; send the message to the other one."""
+    """Connect first to the broker with the smaller limit, and send the message to it."""
     plan = Schedule()
     plan.broker("unload", topic="u", broker=1)
     client = plan.client()
@@ -87,7 +87,7 @@ def max_message_size_differs() -> Case:
     plan.wait_ops(plan.send(small, size=LARGE_BYTES))
     return plan.case(
         "connection/max-message-size-differs",
-        "Two brokers, and a message that is too large for one of them",
+        "A message is too large for one of two brokers",
         ("connection.max-message-size-per-connection",),
         isolation=Isolation.OWN_PROCESS,
         topology=Topology(brokers=2, topics=(Topic(name="t"), Topic(name="u"))),
@@ -117,7 +117,7 @@ def one_redirect() -> Case:
 
 
 def two_urls() -> Case:
-    """Name the broker by a second URL, where nothing listens."""
+    """Name the broker also by a second URL, at which nothing listens."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     answered = down("LOOKUP_RESPONSE", times=0)
@@ -152,7 +152,7 @@ def subscribe_response_lost() -> Case:
     plan.wait_ms(700)
     return plan.case(
         "connection/subscribe-response-lost",
-        "A consumer is registered, and the SUCCESS is lost",
+        "A consumer is registered, and the SUCCESS to its SUBSCRIBE is lost",
         ("connection.closes-timed-out-registration",),
         capabilities=("consumer",),
         client=BRIEF,
@@ -161,24 +161,24 @@ def subscribe_response_lost() -> Case:
 
 
 AGAIN_MS = 8_000
-"""By then a client with the operation time-out of BRIEF has registered again, also one that rests for 5 s before it
-asks once more, as pulsar-rs does."""
+"""The time in which a client with the operation time-out of BRIEF has registered again, also one that pauses for 5 s
+between attempts, as pulsar-rs does."""
 
 
 def reconnect_times_out() -> Case:
-    """Answer late, when the client does not wait for it any more."""
+    """Answer late, when the client no longer waits for the answer."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
     plan.wait_fired(0)
-    # A client may come back only when it is used, and give up together with the send for which it does.
+    # A client may reconnect only when it is used, and give up together with the send for which it reconnects.
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3, deadline_ms=AGAIN_MS)
     plan.wait_ops()
     return plan.case(
         "connection/reconnect-times-out",
-        "A producer reconnects after a lost connection, and gets its answer after its time-out",
+        "A producer reconnects, and PRODUCER_SUCCESS comes after its operation time-out",
         ("connection.closes-timed-out-registration",),
         capabilities=("producer",),
         client=BRIEF,
@@ -187,7 +187,7 @@ def reconnect_times_out() -> Case:
             Fault(
                 trigger=down("PRODUCER_SUCCESS", k=2),
                 action=Hold(overtake=True),
-                # A client that does not register again gets the answer in the end, too.
+                # A client that does not register again gets the answer in the end as well.
                 until=Until(frame=down("PRODUCER_SUCCESS"), after_ms=AGAIN_MS),
             ),
         ),
@@ -199,7 +199,7 @@ PATIENT: Config = {"operation_timeout_ms": 5_000}
 
 
 def not_ready(command: str) -> Case:
-    """Answer first with a temporary error."""
+    """Answer the first attempt with a temporary error."""
     plan, client = Schedule.with_client()
     if command == "PRODUCER":
         plan.wait_ops(plan.send(plan.producer(client)))
@@ -227,8 +227,8 @@ def never_ready(command: str) -> Case:
         plan.consumer(client)
     return plan.case(
         f"connection/never-ready-for-{command.lower()}",
-        f"The broker is not ready for any {command}, and opening fails at its time-out",
-        # Of a client that does not retry it is not known that it would end in time.
+        f"The broker is not ready for any {command}, and opening fails by its time-out",
+        # For a client that does not retry, it is unknown whether its opening would end in time.
         (
             "connection.retries-service-not-ready",
             *(("connection.reconnects-while-opening",) if command == "PRODUCER" else ()),
@@ -247,7 +247,7 @@ def owner_unreachable(words: str, how: Cut) -> Case:
     plan.wait_ops(plan.send(plan.producer(plan.client())))
     return plan.case(
         f"connection/owner-{words}",
-        "The first connection to the owner of the topic ends before its handshake",
+        "The first connection to the topic's owner is closed before its handshake ends",
         ("connection.reconnects-while-opening",),
         capabilities=("producer",),
         client=PATIENT,
@@ -288,7 +288,8 @@ NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
 
 
 def _asking(command: str) -> tuple[str, ...]:
-    """Return the capabilities without which a producer does not ask: one that knows no partitions asks for none."""
+    """Return the capabilities without which a producer does not send this request: without partitions it sends no
+    PARTITIONED_METADATA."""
     return ("producer", "partitioned_topics") if command == "PARTITIONED_METADATA" else ("producer",)
 
 
@@ -321,12 +322,13 @@ def trouble_of_another_topic(command: str, words: str) -> Case:
     """Refuse the first topic until its opening times out, and the second one once."""
     plan, client = Schedule.with_client()
     plan.producer(client, "troubled")
-    # Some clients close their connection over such an answer: the next opening is not to meet that.
+    # Some clients close their connection over such an answer, which must not disturb the next opening.
     plan.wait_ms(200)
     plan.wait_ops(plan.send(plan.producer(client, "well")))
     return plan.case(
         f"connection/{words}-of-another-topic",
-        f"{command} of one topic is refused until its opening times out; then the first one of another topic is",
+        f"{command} of one topic is refused until its opening times out; then the first {command} of another topic is "
+        "refused",
         ("connection.lookup-backoff-per-topic",),
         capabilities=_asking(command),
         client={"operation_timeout_ms": 4_000},
@@ -351,24 +353,24 @@ def partition_metadata_not_ready() -> Case:
 
 def lookup_is_forbidden() -> Case:
     return _lookups_fail(
-        "lookup-is-forbidden", "The client is not authorized to look the topic up", "AuthorizationError"
+        "lookup-is-forbidden", "The client is not authorized to look up the topic", "AuthorizationError"
     )
 
 
 def ended_lookups(words: str, what: str, limit: int, *faults: Fault, command: str = "LOOKUP") -> Case:
-    """Let one opening after the other time out; then open as many at once, which are to succeed."""
+    """Let one opening after the other time out; then open as many at once, which must succeed."""
     timeout_ms = 1_000
     names = [f"t{number}" for number in range(2 * limit)]
     plan, client = Schedule.with_client()
     for name in names[:limit]:
         plan.producer(client, name)
-    # The time of a lookup may begin behind that of its opening, and some clients look at it once a period.
+    # A lookup's time-out may begin after that of its opening, and some clients check it only periodically.
     plan.wait_ms(timeout_ms)
     for name in names[limit:]:
         plan.wait_ops(plan.producer(client, name, wait=False))
     return plan.case(
         f"connection/{words}",
-        f"{what}; behind that, producers are opened",
+        f"{what}; after that, producers are opened",
         ("connection.ended-lookup-frees-its-place",),
         capabilities=_asking(command),
         client={"operation_timeout_ms": timeout_ms, "max_concurrent_lookups": limit},
@@ -381,19 +383,19 @@ def ended_lookups(words: str, what: str, limit: int, *faults: Fault, command: st
 CASES = (
     ended_lookups(
         "one-lookup-times-out",
-        "The only lookup that may wait is never answered",
+        "With a limit of one lookup at a time, a lookup is never answered",
         1,
         Fault(trigger=down("LOOKUP_RESPONSE"), action=Drop()),
     ),
     ended_lookups(
         "lookups-time-out",
-        "As many lookups as may wait are never answered",
+        "As many lookups as the limit allows at a time are never answered",
         3,
         Fault(trigger=down("LOOKUP_RESPONSE", times=3), action=Drop()),
     ),
     ended_lookups(
         "partition-metadata-times-out",
-        "The only request for the number of partitions that may wait is never answered",
+        "With a limit of one lookup at a time, a request for the number of partitions is never answered",
         1,
         Fault(trigger=down("PARTITIONED_METADATA_RESPONSE"), action=Drop()),
         command="PARTITIONED_METADATA",

@@ -14,13 +14,13 @@ from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send, lost_before_cut, lost_receipts
 
 FORGOTTEN_MS = 84_000
-"""A minute, a third of it until the next clean-up, and what a busy machine takes."""
+"""A minute, a third of it until the next clean-up, and a margin for a busy machine."""
 
 BATCHED: Config = {**NAMED, "batching": True, "batching_max_publish_delay_ms": 500}
 
 
 def _says_ids(k: int, lowest: int, highest: int) -> Fault:
-    """Return a fault that gives the k-th SEND these ids, whatever its client wrote."""
+    """Return a fault that replaces the ids of the k-th SEND by these."""
     ids = {"sequence_id": lowest, "highest_sequence_id": highest}
     return Fault(
         trigger=up("SEND", k=k), action=Rewrite({**ids, **{f"metadata.{name}": id for name, id in ids.items()}})
@@ -28,10 +28,7 @@ def _says_ids(k: int, lowest: int, highest: int) -> Fault:
 
 
 def id_inside_a_batch() -> Case:
-    """Send an id inside a batch again.
-
-    Clients differ in the ids they write for a batch: a fault makes them the same for all of them.
-    """
+    """Send an id of a stored batch again. Clients write different ids for a batch, so a fault sets them."""
     plan, client = Schedule.with_client()
     batched = plan.producer(client, batching=True, batching_max_publish_delay_ms=500)
     sent = plan.send(batched, 4)
@@ -57,7 +54,7 @@ def sequence_gaps() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/sequence-gaps",
-        "Four messages with the ids 3, 4, 9 and 1000",
+        "Four messages with the ids 3, 4, 9 and 1000 are all stored",
         ("dedup.sequence-gaps-accepted",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -66,7 +63,7 @@ def sequence_gaps() -> Case:
 
 
 def batch_of_old_and_new() -> Case:
-    """Send a batch of old and new ids; the client gets the answer that fits what it wrote."""
+    """Send a batch of old and new ids; the client gets an answer with the ids that it wrote."""
     plan, producer = Schedule.with_producer()
     for count in (1, 3):
         sent = plan.send(producer, count)
@@ -90,7 +87,7 @@ def batch_of_old_and_new() -> Case:
 def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
     """Return faults that make the k-th SEND, whose id is `own`, a marker with this id.
 
-    The client gets the answer that fits what it wrote.
+    The client gets an answer with the ids that it wrote.
     """
     marked = Rewrite({"sequence_id": id, "highest_sequence_id": id, "marker": True})
     answered = Rewrite({"sequence_id": own, "highest_sequence_id": own})
@@ -103,7 +100,7 @@ def markers() -> Case:
         plan.wait_ops(plan.send(producer))
     return plan.case(
         "dedup/markers",
-        "Of four messages the second becomes a marker with the first one's id, and the third a marker with id 50",
+        "The second of four messages becomes a marker with the id of the first, and the third a marker with id 50",
         ("dedup.markers-are-exempt",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -117,7 +114,7 @@ def chunks_resent() -> Case:
     plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     return plan.case(
         "dedup/chunks-resent",
-        "A message of four chunks is stored, loses its receipts, and is sent again",
+        "A message of four chunks is stored, its receipts are lost, and it is sent again",
         ("dedup.checks-last-chunk-only",),
         capabilities=("chunking_producer", "resend_pending"),
         topology=msgspec.structs.replace(DEDUPLICATED, max_message_bytes=LIMIT_BYTES),
@@ -137,7 +134,7 @@ def failed_write() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/failed-write",
-        "Two sends cannot be written, and are sent again",
+        "The broker fails to store two sends, which are sent again",
         ("dedup.accepts-retry-of-failed-write",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -147,7 +144,8 @@ def failed_write() -> Case:
 
 
 def duplicate_after_an_unload() -> Case:
-    """Send a duplicate after an unload: a broker that loads a topic reads its last ids again from what is stored."""
+    """Send a duplicate after an unload: a broker that loads a topic restores its last sequence ids from what is
+    stored."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 3)
     plan.wait_receipts(3)
@@ -155,7 +153,7 @@ def duplicate_after_an_unload() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-after-an-unload",
-        "Three stored sends lose their receipts and are sent again after their topic was loaded again",
+        "The receipts of three stored sends are lost, and they are sent again after their topic was loaded again",
         ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
@@ -173,7 +171,7 @@ def last_sequence_id_after_unload() -> Case:
     plan.producer(client)
     return plan.case(
         "dedup/last-sequence-id-after-unload",
-        "A name that has sent three messages is opened again after its topic was loaded again",
+        "A producer name that has sent three messages is opened again after its topic was loaded again",
         ("dedup.survives-unload",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -193,7 +191,7 @@ def restored_from_snapshot() -> Case:
         plan.producer(again, producer_name=name)
     return plan.case(
         "dedup/restored-from-snapshot",
-        "A broker crashes; one name is in its snapshot, another in an entry after it",
+        "A broker crashes; one producer name is in its snapshot, another in an entry after it",
         ("dedup.survives-unload",),
         topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2)),
     )
@@ -213,7 +211,7 @@ def more_producers_than_snapshot_holds() -> Case:
         plan.producer(again, producer_name=name)
     return plan.case(
         "dedup/more-producers-than-snapshot-holds",
-        "A broker whose snapshot holds one name crashes, and two names that sent long before register again",
+        "A broker crashes whose snapshot holds one producer name, and two names that sent long before register again",
         ("dedup.max-producers-in-snapshot",),
         topology=msgspec.structs.replace(
             DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
@@ -229,7 +227,8 @@ def duplicate_at_another_broker() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-at-another-broker",
-        "Three stored sends lose their receipts and are sent again to the broker their topic was moved to",
+        "The receipts of three stored sends are lost, and they are sent again to the broker that their topic was "
+        "moved to",
         ("dedup.survives-unload",),
         capabilities=("resend_pending",),
         topology=msgspec.structs.replace(DEDUPLICATED, brokers=2),
@@ -250,7 +249,7 @@ def inactive_producers() -> Case:
         plan.wait_ops(plan.send(plan.producer(client, producer_name=name)))
     return plan.case(
         "dedup/inactive-producers",
-        "A minute after their last message one name still has its producer, and another has none",
+        "A minute after their last message one producer name still has its producer, and another has none",
         ("dedup.forgets-inactive-producers",),
         topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_idle_minutes=1)),
         tier=Tier.FULL,

@@ -1,4 +1,4 @@
-"""Deduplication: stored sends that lost their receipts are sent again, and producers register again under their
+"""Deduplication: stored sends whose receipts were lost are sent again, and producers register again under their
 name."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
 DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
 NAMED: Config = {"producer_name": "orders"}
 CUT_AT_THIRD_RECEIPT = Fault(trigger=down("SEND_RECEIPT", k=3), action=Cut(before=True))
-"""By then all three are stored, however far away the broker is."""
+"""The time in which all three are stored, whatever the broker's latency."""
 
 
 def duplicate_is_answered() -> Case:
@@ -45,7 +45,7 @@ def duplicate_receipt_completes() -> Case:
 
 
 def batches_through_cuts() -> Case:
-    """Lose the receipt of a batch: it leaves again, with sends that joined meanwhile behind it."""
+    """Lose the receipt of a batch: it is sent again, and sends made meanwhile follow it."""
     plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.send(producer, 10)
@@ -62,7 +62,7 @@ def batches_through_cuts() -> Case:
 
 
 def continues_after_the_brokers_last_id() -> Case:
-    """Alter the broker's last id on its way, on a topic that stores the messages whatever their ids are."""
+    """Alter the last sequence id in PRODUCER_SUCCESS, on a topic without deduplication."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 2)
     plan.wait_ops()
@@ -83,7 +83,7 @@ def reopened_producer() -> Case:
     plan.wait_ops(plan.send(plan.producer(client), 2))
     return plan.case(
         "dedup/reopened-producer",
-        "A producer is closed, opened again under its name, and goes on numbering",
+        "A producer is closed and opened again under its name, and continues its sequence ids",
         ("dedup.resumes-after-last-sequence-id",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -142,7 +142,7 @@ def last_sequence_id_reported() -> Case:
     plan.producer(client)
     return plan.case(
         "dedup/last-sequence-id-reported",
-        "A name that has sent three messages, and one that has sent none, are opened",
+        "Two producer names are opened: one that has sent three messages, and one that has sent none",
         ("dedup.reports-last-sequence-id",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -150,7 +150,7 @@ def last_sequence_id_reported() -> Case:
 
 
 def own_numbers(last_id: int) -> Case:
-    """Alter the broker's last id on its way, so that it differs from the producer's own."""
+    """Alter the last sequence id in PRODUCER_SUCCESS, so that it differs from the producer's own."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer))
@@ -185,13 +185,13 @@ def effectively_once() -> Case:
 
 
 def effectively_once_after_an_early_reconnect() -> Case:
-    """Register again before anything is stored: what is sent afterwards must not look like a duplicate."""
+    """Register again before anything is stored: later sends must not look like duplicates."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "dedup/effectively-once-after-an-early-reconnect",
-        "The connection is lost with the very first SEND, and later messages are stored as well",
+        "The connection is lost at the very first SEND, and later messages are stored as well",
         ("dedup.effectively-once",),
         topology=DEDUPLICATED,
         producer=NAMED,
@@ -208,7 +208,7 @@ def effectively_once_in_batches() -> Case:
     plan.wait_ops()
     return plan.case(
         "dedup/effectively-once-in-batches",
-        "Two batches lose their receipts with the connection, and each message is stored once",
+        "The receipts of two batches are lost with the connection, and each message is stored once",
         ("dedup.effectively-once",),
         capabilities=("batching",),
         topology=DEDUPLICATED,

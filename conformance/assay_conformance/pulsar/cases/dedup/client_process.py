@@ -39,12 +39,12 @@ def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
 CASES = (
     _producer_ends(
         "killed-producer",
-        "A producer is killed before three of five receipts reach it, and started again under its name",
+        "A producer process is killed before three of five receipts reach it, and is started again under its name",
         Kill(target=CLIENT),
     ),
     _producer_ends(
         "stopped-producer",
-        "A producer is asked to end before three of five receipts reach it, and started again under its name",
+        "A producer process gets SIGTERM before three of five receipts reach it, and is started again under its name",
         Stop(target=CLIENT),
     ),
 )

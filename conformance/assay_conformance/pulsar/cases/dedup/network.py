@@ -10,7 +10,8 @@ from assay_conformance.pulsar.cases.dedup.client import DEDUPLICATED, NAMED
 CASES = (
     interrupted(
         "dedup/effectively-once-through-resets",
-        "The connection is reset while sends are pending, and so are those after it for a while; each is stored once",
+        "The connection is reset while sends are pending, and so is each new one for a while; every send is stored "
+        "once",
         ("dedup.effectively-once",),
         Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
         topology=DEDUPLICATED,

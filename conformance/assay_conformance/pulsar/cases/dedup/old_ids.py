@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK
 
 
 def _send_ids(plan: Schedule, producer: int, ids: Sequence[int]) -> None:
-    """Send all in one batch, as far as the client does so, and wait for the receipts."""
+    """Send everything in one batch, if the client batches, and wait for the receipts."""
     sent = plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in ids]})
     plan.flush(producer)
     plan.wait_ops(sent)
@@ -33,7 +33,7 @@ def old_and_new_ids_at_once() -> Case:
 
 
 def reopened_and_sends_old_ids() -> Case:
-    """Send old ids, as an application does that saves its position less often than it sends."""
+    """Send old sequence ids, as an application does that saves its position less often than it sends."""
     plan, client = Schedule.with_client()
     first = plan.producer(client, batching=False)
     _send_ids(plan, first, (0, 1, 2))

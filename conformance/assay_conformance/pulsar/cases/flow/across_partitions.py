@@ -11,7 +11,7 @@ THREE = Topology(topics=(Topic(name="t", partitions=3),))
 
 
 def _unreceipted(plan: Schedule, sends: int) -> int:
-    """Let so many SENDs leave; return the step up to which none of them has its receipt."""
+    """Send so many messages; return the step up to which none of them has its receipt."""
     plan.wait_sends(sends, deadline_ms=STARVED_MS)
     plan.wait_fired(0, deadline_ms=STARVED_MS)
     plan.wait_ms(50)
@@ -39,14 +39,15 @@ def _shared(words: str, title: str, share: int, **limits: int) -> Case:
 
 
 def room_after_failed_batches() -> Case:
-    """Fail batches on partitions, each with a producer of its own, as on one topic."""
+    """Let batches fail on a partitioned topic, as on a single one."""
     plan = Schedule()
     producer = after_three_too_large(plan)
     plan.send(producer, 4)
     until = _unreceipted(plan, 1)
     return plan.case(
         "flow/room-after-failed-batches-of-a-partition",
-        "Three batches to one of three partitions fail as too large; then the queue takes three messages, not a fourth",
+        "Three batches to one of three partitions fail as too large; then its queue takes three messages, but not a "
+        "fourth",
         ("flow.max-pending-across-partitions",),
         capabilities=("batching",),
         topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),
@@ -60,15 +61,16 @@ CASES = (
     room_after_failed_batches(),
     _shared(
         "max-pending-partition-share",
-        "Twelve messages may be without a receipt across three partitions, and six are sent to one of them",
+        "With a limit of twelve pending messages across three partitions, six are sent to one of them",
         4,
-        # No less: the Java client refuses a limit of all partitions below that of one.
+        # Not less: the Java client refuses a limit across partitions below that of one partition.
         max_pending_messages=12,
         max_pending_across_partitions=12,
     ),
     _shared(
         "max-pending-below-partition-share",
-        "Thirty messages may be without a receipt across three partitions, three on each, and five are sent to one",
+        "With limits of thirty pending messages across three partitions and three on each, five are sent to one of "
+        "them",
         3,
         max_pending_messages=3,
         max_pending_across_partitions=30,

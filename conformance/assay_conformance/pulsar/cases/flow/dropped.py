@@ -1,7 +1,6 @@
-"""Cases for permits of what no application sees, and for consumers without a queue.
-
-Of a queue of ten more than half is dropped: a client that does not return those permits has less than half of them
-left, and nothing makes it grant more.
+"""Cases for permits of messages that never reach the application, and for consumers with a queue of zero. More than
+half of a queue of ten is dropped: if the client does not return those permits, it has less than half of them left and
+never grants more.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from assay_conformance.pulsar.cases.nack.requests import DELAY_MS, EXCLUSIVE, PA
 QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
 
 EMPTY_MS = 2_000
-"""How long a receive waits that shows the queue to be empty: longer than permits take, also of a client that looks for
-messages once a second."""
+"""How long a receive waits to show that no message is left: longer than permits take, also with a client that polls
+once a second."""
 
 PAUSE_MS = 200
 
@@ -34,7 +33,7 @@ def a_message_in_chunks() -> Case:
     _starved(plan, plan.consumer(plan.client()), 1)
     return plan.case(
         "flow/chunked-message",
-        "A message in eight chunks for a consumer with a queue of ten",
+        "A message in eight chunks is sent to a consumer with a queue of ten",
         ("flow.dropped-message-returns-permit",),
         capabilities=("chunking_consumer",),
         consumer=QUEUE,
@@ -42,7 +41,7 @@ def a_message_in_chunks() -> Case:
 
 
 def a_compacted_batch() -> Case:
-    """Store a compacted batch, and a chunk, which every client drops: not all look at what was compacted away."""
+    """Store a compacted batch, and a chunk, which every client drops; not all clients check for compacted messages."""
     plan = Schedule()
     entry = batch(range(8))
     for member in entry["members"][1:]:
@@ -53,7 +52,7 @@ def a_compacted_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/compacted-batch",
-        "A batch of eight, seven of them compacted away, and a message in two chunks, with a queue of ten",
+        "A batch of eight messages, seven of them compacted away, and a message in two chunks, with a queue of ten",
         ("flow.dropped-message-returns-permit",),
         capabilities=("chunking_consumer",),
         consumer=QUEUE,
@@ -61,7 +60,7 @@ def a_compacted_batch() -> Case:
 
 
 def last_chunks_without_first() -> Case:
-    """Store last chunks, as they come to a consumer that attaches after the others went to another one."""
+    """Store last chunks, as a consumer gets them that attaches after another one got the first chunks."""
     plan, consumer = Schedule.with_consumer(stored=[chunks(number, 2)[1] for number in range(8)])
     plan.receive(consumer, 1, EMPTY_MS)
     plan.wait_ops()
@@ -78,14 +77,14 @@ def reader_reconnects_inside_batch() -> Case:
     """Reconnect a reader inside a batch: the broker sends the whole batch once more."""
     plan, reader = Schedule.with_consumer(durable=False, stored=[batch(range(8))])
     plan.wait_ops(plan.receive(reader, 7, STARVED_MS))
-    # What was received certainly before its connection ended, a reader has to remember.
+    # A reader has to remember what was certainly received before its connection ended.
     plan.wait_ms(100)
     cut = plan.last
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
     _starved(plan, reader, 1)
     return plan.case(
         "flow/reader-reconnects-inside-batch",
-        "A reader with a queue of ten loses its connection when it has read seven messages of a batch of eight",
+        "A reader with a queue of ten loses its connection after it has read seven messages of a batch of eight",
         ("flow.dropped-message-returns-permit",),
         capabilities=("reader",),
         consumer=QUEUE,
@@ -94,14 +93,14 @@ def reader_reconnects_inside_batch() -> Case:
 
 
 def seek_with_queue_of_one() -> Case:
-    """Seek with a queue of one: the broker begins with the message sought, which the application has had."""
+    """Seek with a queue of one: the broker starts with the message of the seek, which the application already has."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(4)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=2))
     _starved(plan, consumer, 2)
     return plan.case(
         "flow/seek-with-queue-of-one",
-        "A consumer with a queue of one goes back behind the second of four messages",
+        "A consumer with a queue of one seeks back to after the second of four messages",
         ("flow.dropped-message-returns-permit",),
         capabilities=("seek",),
         consumer={**EARLIEST, "receiver_queue_size": 1},
@@ -109,7 +108,8 @@ def seek_with_queue_of_one() -> Case:
 
 
 def beyond_max_redeliver_count() -> Case:
-    """Nack messages once more than the next consumer allows, on one that sends no dead letters and so hands them on."""
+    """Nack messages more often than the next consumer allows, on a consumer without a dead letter policy, so that they
+    are redelivered to that one."""
     plan, client = Schedule.with_client(stored=plains(range(8)))
     before = plan.consumer(client, max_redeliver_count=0)
     for first in (1, 9):
@@ -121,7 +121,8 @@ def beyond_max_redeliver_count() -> Case:
     plan.wait_ops(plan.receive(consumer, 1, EMPTY_MS))
     return plan.case(
         "flow/beyond-max-redeliver-count",
-        "Eight messages that were nacked twice go to a consumer that moves them to a dead letter topic after one nack",
+        "Eight messages that were nacked twice are redelivered to a consumer that moves messages to a dead letter "
+        "topic after one nack",
         ("flow.dropped-message-returns-permit",),
         capabilities=BURIES,
         consumer={**DEAD, "receiver_queue_size": 10},
@@ -130,7 +131,7 @@ def beyond_max_redeliver_count() -> Case:
 
 
 def redelivery_while_others_in_flight() -> Case:
-    """Ask for everything again while eight messages are on their way, which then come once more."""
+    """Request redelivery of everything while eight messages are in flight, which are then delivered twice."""
     plan, consumer = Schedule.with_consumer_of(plains(range(9)), receives=1)
     plan.wait_ops(plan.nack(consumer, messages=[1]))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -139,7 +140,7 @@ def redelivery_while_others_in_flight() -> Case:
     _starved(plan, consumer, 9)
     return plan.case(
         "flow/redelivery-while-others-in-flight",
-        "The first of nine messages is refused on an exclusive subscription, and the others are held up on their way",
+        "The first of nine messages is nacked on an exclusive subscription, while the others are still in flight",
         ("flow.dropped-message-returns-permit",),
         capabilities=("consumer_epoch", "nack_delay"),
         consumer={**EXCLUSIVE, **QUEUE},
@@ -149,9 +150,9 @@ def redelivery_while_others_in_flight() -> Case:
 
 
 def redelivery_of_prefetched() -> Case:
-    """On an exclusive subscription all comes again. What lies in the queue may be handed over once more, or is dropped,
+    """On an exclusive subscription all comes again. What lies in the queue may be delivered once more, or is dropped,
     and its permits are due then, as those of a chunk are with every client. The second receive asks for more than can
-    come: a client may have fetched all eleven by the nack, whatever its queue, and hands over each of them twice."""
+    come: a client may have fetched all eleven by the nack, whatever its queue, and delivers each of them twice."""
     plan, consumer = Schedule.with_consumer(stored=[*plains(range(10)), *chunks(10, 2)])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
     plan.wait_ms(PAUSE_MS)
@@ -161,8 +162,8 @@ def redelivery_of_prefetched() -> Case:
     plan.wait_ops(plan.receive(consumer, 2 * 11, STARVED_MS + EMPTY_MS))
     return plan.case(
         "flow/redelivery-of-prefetched",
-        "A consumer takes one of eleven messages, the last in two chunks, with a queue of four, and nacks it; then it "
-        "takes all, and waits",
+        "A consumer with a queue of four receives one of eleven messages and nacks it; then it receives all, the last "
+        "in two chunks, and waits",
         ("flow.dropped-message-returns-permit", "flow.waiting-receive-has-permits"),
         consumer={**EARLIEST, "receiver_queue_size": 4, "nack_delay_ms": 100},
         capabilities=("chunking_consumer",),
@@ -170,7 +171,8 @@ def redelivery_of_prefetched() -> Case:
 
 
 def zero_queue() -> Case:
-    """Pause for longer than any answer takes: a consumer that asks ahead shows itself."""
+    """Pause for longer than any answer takes, so that a consumer shows itself that grants permits ahead of a
+    receive."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
     plan.wait_ms(PAUSE_MS)
@@ -178,7 +180,7 @@ def zero_queue() -> Case:
     plan.wait_ms(PAUSE_MS)
     return plan.case(
         "flow/zero-queue",
-        "A consumer without a queue takes two of five messages, waits, and takes the rest",
+        "A consumer with a queue of zero receives two of five messages, pauses, and receives the rest",
         ("flow.zero-queue-permit-per-receive",),
         capabilities=("zero_queue",),
         consumer={**EARLIEST, "receiver_queue_size": 0},
@@ -186,7 +188,7 @@ def zero_queue() -> Case:
 
 
 def zero_queue_handler_across_reconnect() -> Case:
-    """Let the handler return when the consumer is back: who had asked for a message by then does not ask again."""
+    """Let the handler return after the reconnect: a client that granted a permit before then must not grant another."""
     plan, consumer = Schedule.with_consumer(listener=True, stored=plains(range(1)))
     plan.receive(consumer, 1, STARVED_MS, does=HandlerAct.WAIT, wait=True)
     plan.wait_ops(plan.ack(consumer, messages=[1], inside=1))
@@ -200,7 +202,8 @@ def zero_queue_handler_across_reconnect() -> Case:
     plan.wait_ops(plan.receive(consumer, 2, 2 * STARVED_MS))
     return plan.case(
         "flow/zero-queue-handler-across-reconnect",
-        "A consumer without a queue loses its connection while its handler runs, which returns when it is back",
+        "A consumer with a queue of zero loses its connection while its handler runs, which returns after the "
+        "reconnect",
         ("flow.zero-queue-permit-per-receive",),
         capabilities=("zero_queue", "message_listener"),
         consumer={**EARLIEST, "receiver_queue_size": 0, "ack_group_ms": 0},
@@ -219,7 +222,7 @@ def zero_queue_receive_across_reconnect() -> Case:
     plan.wait_ops(receive)
     return plan.case(
         "flow/zero-queue-receive-across-reconnect",
-        "A consumer without a queue loses its connection while its application waits for a message",
+        "A consumer with a queue of zero loses its connection while a receive waits",
         ("flow.zero-queue-renews-after-reconnect", "flow.zero-queue-permit-per-receive"),
         capabilities=("zero_queue",),
         consumer={**EARLIEST, "receiver_queue_size": 0},

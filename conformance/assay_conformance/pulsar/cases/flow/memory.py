@@ -1,6 +1,6 @@
-"""Cases for the memory limit of a client: it is filled, what filled it ends, and all of it is there again.
+"""Cases for the memory limit of a client: sends fill it, they end, and all of it is available again.
 
-The last message may cross the limit or not, as a client likes: a refusal counts where there was room in any case.
+Clients may let the last message exceed the limit or not: a refusal is judged only where there was room in either case.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ ROOM_BYTES = 2_000
 SIZE_BYTES = 500
 FULL = ROOM_BYTES // SIZE_BYTES
 FREE_MS = 150
-"""What ended is certainly free again by then."""
+"""The time in which the memory of ended sends is certainly free again."""
 
 REFUSES: Config = {"block_if_queue_full": False}
 
 
 def _fills(plan: Schedule, producer: int, sent: int, size: int = SIZE_BYTES) -> None:
-    """Send two messages more than there is room for, beside `sent` that left before."""
+    """Send two messages more than fit, in addition to `sent` earlier ones."""
     plan.send(producer, FULL + 2, size=size)
     plan.wait_sends(sent + FULL, deadline_ms=STARVED_MS)
     plan.wait_ms(REFUSED_MS)
@@ -50,13 +50,13 @@ def memory_after_receipts() -> Case:
     return _case(
         plan,
         "memory-after-receipts",
-        "A client that may hold 2,000 bytes fills them twice: in between all messages get their receipts",
+        "A client with a memory limit of 2,000 bytes fills it twice; in between all messages get their receipts",
         "flow.memory-limit",
     )
 
 
 def memory_after_failures() -> Case:
-    """Send two messages that are too large, and would fill the memory."""
+    """Send two messages that are too large, and that would fill the memory."""
     plan, producer = Schedule.with_producer()
     for _ in range(2):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
@@ -67,7 +67,7 @@ def memory_after_failures() -> Case:
     return _case(
         plan,
         "memory-after-failures",
-        "Two sends are too large; there is as much room for others as before, and no more",
+        "Two sends are too large; afterwards there is as much memory for others as before, and no more",
         room=2 * LIMIT_BYTES,
         topology=Topology(max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
@@ -84,14 +84,14 @@ def memory_after_time_outs() -> Case:
     return _case(
         plan,
         "memory-after-time-outs",
-        "As many bytes as a client may hold time out, and there is room for as many others",
+        "Sends that fill the client's memory limit time out, and then as many others fit",
         producer={**REFUSES, "send_timeout_ms": 500},
         capabilities=("memory_limit", "send_timeout"),
     )
 
 
 def memory_after_a_close() -> Case:
-    """Close a producer, whose memory is free for the client's other ones."""
+    """Close a producer, whose memory is then free for the client's other producers."""
     plan, client = Schedule.with_client()
     gone = plan.producer(client)
     plan.send(gone, FULL, size=SIZE_BYTES)
@@ -107,6 +107,6 @@ def memory_after_a_close() -> Case:
     return _case(
         plan,
         "memory-after-a-close",
-        "A producer whose receipts are missing is closed, and another one of its client has all of the memory",
+        "A producer with pending sends is closed, and another producer of its client gets all of the memory",
         faults=(Fault(trigger=down("SEND_RECEIPT", times=FULL), action=Drop()),),
     )

@@ -1,4 +1,4 @@
-"""Cases for flow control: permits of consumers, and room for sends."""
+"""Cases for flow control: permits of consumers, and pending queues of producers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from assay_conformance.model.fault import AfterStep, Cut, Fault, Hold, Until
 LIMIT_BYTES = 16 * 1024
 
 SUBSCRIBED_MS = 100
-"""No permit may be granted for so long, as the consumer is not subscribed."""
+"""For so long no permit may be granted, as the consumer is not subscribed."""
 REFUSED_MS = 100
-"""What comes behind sends that were seen is refused by then."""
+"""The time in which sends that follow are refused."""
 
 
 def initial_permits() -> Case:
@@ -25,7 +25,7 @@ def initial_permits() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, 1_500))
     return plan.case(
         "flow/initial-permits",
-        "A consumer with a queue of seven subscribes and takes three messages",
+        "A consumer with a queue of seven subscribes and receives three messages",
         ("flow.initial-permits-equal-queue-size",),
         consumer={"initial_position": "earliest", "receiver_queue_size": 7},
         faults=(Fault(trigger=down("SUCCESS"), action=Hold(), until=Until(step=quiet)),),
@@ -33,7 +33,8 @@ def initial_permits() -> Case:
 
 
 def half_a_queue() -> Case:
-    """Pause for longer than any answer takes: a consumer that waits for an empty queue shows itself."""
+    """Pause for longer than any answer takes, so that a consumer shows itself that grants permits only when its queue
+    is empty."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(30)))
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     plan.wait_ms(600)
@@ -41,14 +42,15 @@ def half_a_queue() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/half-a-queue",
-        "An application takes six messages of a queue of ten, waits, and takes the rest",
+        "An application receives six messages with a queue of ten, pauses, and receives the rest",
         ("flow.permits-renewed-at-half-queue", "flow.permits-within-queue"),
         consumer={**EARLIEST, "receiver_queue_size": 10},
     )
 
 
 def partly_acked_batch() -> Case:
-    """Acknowledge nine of a batch: the broker charges one permit for what comes again, without these nine."""
+    """Acknowledge nine messages of a batch: the broker charges one permit for the redelivery, which leaves out these
+    nine."""
     plan, consumer = Schedule.with_consumer(stored=[batch(range(10))])
     plan.wait_ops(plan.receive(consumer, 10, STARVED_MS))
     plan.ack(consumer, messages=range(1, 10))
@@ -59,7 +61,8 @@ def partly_acked_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/partly-acked-batch",
-        "Nine of ten messages of a batch are acknowledged, the connection is lost, and the batch comes again for one",
+        "Nine of ten messages of a batch are acknowledged, the connection is lost, and the batch is redelivered for "
+        "the tenth",
         ("flow.no-permit-for-ack-set-filtered", "flow.permits-within-queue"),
         capabilities=("batch_index_ack",),
         consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 10, "batch_index_ack": True},
@@ -72,16 +75,15 @@ def batches_beyond_permits() -> Case:
     plan.consumer_of([batch(range(first, first + 3)) for first in range(0, 18, 3)], receives=19, timeout_ms=STARVED_MS)
     return plan.case(
         "flow/batches-beyond-permits",
-        "A consumer with a queue of four gets batches of three, and waits for more",
+        "A consumer with a queue of four receives batches of three, and waits for more",
         ("flow.permits-count-messages", "flow.permits-within-queue", "flow.waiting-receive-has-permits"),
         consumer={**EARLIEST, "receiver_queue_size": 4},
     )
 
 
 def seek_before_first_chunk() -> Case:
-    """Seek to before the first chunk; the pause shows what a broker sends to a full queue.
-
-    A broker that sends chunks where the first of them went before the seek charges no attached consumer.
+    """Seek to before the first chunk; the pause shows what a broker sends to a full queue. When a broker sends chunks
+    to the consumer that got the first of them before the seek, it charges no attached consumer.
     """
     plan, consumer = Schedule.with_consumer(stored=[plain(0), chunks(1, 3)[0]])
     plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
@@ -92,7 +94,8 @@ def seek_before_first_chunk() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/seek-before-first-chunk",
-        "A shared consumer with a queue of three goes back to where a message in chunks began; only the first has come",
+        "A shared consumer with a queue of three seeks to the start of a chunked message of which it got only the "
+        "first chunk",
         ("flow.permits-count-messages", "flow.permits-within-queue"),
         capabilities=("batching", "chunking_consumer", "seek"),
         consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 3},
@@ -108,7 +111,7 @@ def reconnect_with_a_full_queue() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/reconnect-with-a-full-queue",
-        "The connection is lost when an application has taken three messages of a queue of ten",
+        "The connection is lost after an application has received three messages with a queue of ten",
         ("flow.permits-reset-on-reconnect", "flow.permits-within-queue"),
         consumer={**EARLIEST, "receiver_queue_size": 10},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
@@ -128,7 +131,7 @@ def full_queue_fails_sends() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/full-queue-fails-sends",
-        "Eight sends, and later six, with room for five and no receipts",
+        "Eight sends, and later six, go to a pending queue of five while no receipts come",
         ("flow.max-pending-messages", "flow.full-queue-blocks-or-fails"),
         producer={"max_pending_messages": 5, "block_if_queue_full": False},
     )
@@ -143,14 +146,14 @@ def full_queue_blocks_sends() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/full-queue-blocks-sends",
-        "Eight sends with room for five, by a producer that waits",
+        "Eight sends go to a blocking pending queue of five",
         ("flow.max-pending-messages",),
         producer={"max_pending_messages": 5, "block_if_queue_full": True},
     )
 
 
 def room_after_failures() -> Case:
-    """Send messages that are too large, and hold nothing when they are refused."""
+    """Send messages that are too large, and that take no queue space once they are refused."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3, size=LIMIT_BYTES + 1))
     plan.wait_ms(150)
@@ -161,7 +164,7 @@ def room_after_failures() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/room-after-failures",
-        "Three sends are too large; there is room for three others, and not for a fourth",
+        "Three sends are too large; afterwards a pending queue of three takes three others, but not a fourth",
         ("flow.full-queue-blocks-or-fails", "flow.max-pending-messages"),
         topology=Topology(max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
@@ -178,7 +181,7 @@ ROOM_FOR_THREE: Config = {
 
 
 def after_three_too_large(plan: Schedule) -> int:
-    """Return a producer of three batches, of a message each, that were larger than the broker takes."""
+    """Return a producer whose three batches, of one message each, were larger than the broker accepts."""
     producer = plan.producer(plan.client())
     for _ in range(3):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
@@ -187,7 +190,7 @@ def after_three_too_large(plan: Schedule) -> int:
 
 
 def room_after_failed_batches() -> Case:
-    """Fail a batch of one as a batch; the place that it frees is its message's all the same."""
+    """Let batches of one message fail; each must free the queue space of its message."""
     plan = Schedule()
     producer = after_three_too_large(plan)
     plan.broker("hold_store", topic="t")
@@ -197,7 +200,7 @@ def room_after_failed_batches() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/room-after-failed-batches",
-        "Three batches are too large; there is room for three messages, and not for a fourth",
+        "Three batches are too large; afterwards a pending queue of three takes three messages, but not a fourth",
         ("flow.full-queue-blocks-or-fails",),
         capabilities=("batching",),
         topology=Topology(max_message_bytes=LIMIT_BYTES),
@@ -217,7 +220,7 @@ def room_after_time_outs() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/room-after-time-outs",
-        "Three sends time out; there is room for three others, and not for a fourth",
+        "Three sends time out; afterwards a pending queue of three takes three others, but not a fourth",
         ("flow.full-queue-blocks-or-fails", "flow.max-pending-messages"),
         capabilities=("send_timeout",),
         producer={"max_pending_messages": 3, "block_if_queue_full": False, "send_timeout_ms": 500},
@@ -254,7 +257,7 @@ def memory_of_two_producers() -> Case:
     plan.wait_ops()
     return plan.case(
         "flow/memory-of-two-producers",
-        "Two producers of a client that may hold 2,000 bytes send 2,400 and get no receipts",
+        "Two producers of a client with a memory limit of 2,000 bytes send 2,400 bytes, and get no receipts",
         ("flow.memory-limit", "flow.full-queue-blocks-or-fails"),
         capabilities=("memory_limit",),
         client={"memory_limit_bytes": 2_000},
@@ -265,7 +268,7 @@ def memory_of_two_producers() -> Case:
 def max_unacked_per_consumer() -> Case:
     """Receive with a queue as large as the limit.
 
-    What is granted while the consumer may be sent nothing is all it has afterwards.
+    The permits that it grants while the broker may not send it anything are all that it has afterwards.
     """
     plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
     plan.receive(consumer, 10, timeout_ms=3_000)
@@ -278,7 +281,7 @@ def max_unacked_per_consumer() -> Case:
     plan.wait_received(consumer, 10, deadline_ms=STARVED_MS)
     return plan.case(
         "flow/max-unacked-per-consumer",
-        "Ten messages for a shared consumer that may have four unacknowledged",
+        "Ten messages are sent to a shared consumer that may have four unacknowledged",
         ("flow.max-unacked-messages",),
         capabilities=("consumer",),
         consumer={"subscription_type": "shared", "receiver_queue_size": 4},
@@ -295,7 +298,7 @@ def max_unacked_per_subscription() -> Case:
     plan.wait_received(consumer, 200, deadline_ms=STARVED_MS)
     return plan.case(
         "flow/max-unacked-per-subscription",
-        "Two hundred and forty messages of a shared subscription that may have ten unacknowledged",
+        "240 messages are sent to a shared subscription that may have ten unacknowledged",
         ("flow.max-unacked-messages",),
         capabilities=("consumer",),
         consumer={"subscription_type": "shared"},

@@ -1,4 +1,4 @@
-"""Receives that wait while their consumer loses its session: it has to ask its broker for messages once more."""
+"""Receives that wait while their consumer loses its session: it has to grant permits again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction
 
 PARTITIONS = 3
 WAITS_MS = 2_500
-"""A receive waits for so long: through the loss, and for longer than any answer takes behind it."""
+"""The time-out of a receive: it outlasts the loss, and any answer after that."""
 
 AS_LONG = Limits(least_wall_ms=WAITS_MS)
 
@@ -21,7 +21,7 @@ def _one_on_each_partition(plan: Schedule) -> None:
 
 
 def partitions_across_reconnect() -> Case:
-    """Reconnect partitions; one message more is asked for than there are."""
+    """Let all partitions reconnect; the receive asks for one message more than there are."""
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, PARTITIONS + 1, WAITS_MS)
     asked = plan.last
@@ -42,9 +42,8 @@ def partitions_across_reconnect() -> Case:
 
 
 def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
-    """Send more messages behind a loss than the queue holds: to grant it once is not enough.
-
-    Without refusals the loss is an unload.
+    """Send more messages after a loss than the queue holds, so that granting permits once is not enough. Without
+    refusals the loss is an unload.
     """
     plan, consumer = Schedule.with_consumer()
     plan.receive(consumer, 8, WAITS_MS)
@@ -67,14 +66,15 @@ def _more_than_a_queue(words: str, title: str, *, refusals: int = 0) -> Case:
 
 
 def receive_across_seek() -> Case:
-    """Seek during a receive: three messages come a second time; one more is asked for than there are."""
+    """Seek during a receive: three messages are delivered a second time; the receive asks for one more than there
+    are."""
     plan, consumer = Schedule.with_consumer(stored=plains(range(7)))
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     plan.wait_ops(plan.seek(consumer, delivery=1))
     plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
     return plan.case(
         "flow/receive-across-seek",
-        "A consumer with a queue of three seeks back to the first of seven messages, and receives the others",
+        "A consumer with a queue of three seeks back to the first of seven messages, and receives all of them",
         ("flow.waiting-receive-has-permits",),
         consumer={**EARLIEST, "receiver_queue_size": 3, "start_inclusive": True},
     )
@@ -84,7 +84,7 @@ CASES = (
     partitions_across_reconnect(),
     _more_than_a_queue(
         "receive-across-refusals",
-        "A consumer is refused twice when it comes back, while a receive waits",
+        "A consumer is refused twice when it reconnects, while a receive waits",
         refusals=2,
     ),
     _more_than_a_queue("receive-across-unload", "The topic of a consumer is unloaded while a receive waits"),

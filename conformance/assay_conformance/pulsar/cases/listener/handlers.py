@@ -1,4 +1,5 @@
-"""Cases for message listeners: handlers that return, raise, wait, acknowledge and close, and what goes on beside."""
+"""Cases for message listeners: handlers that return, raise, wait, acknowledge and close, and other consumers
+meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from assay_conformance.model.fault import Cut, Fault
 LISTENS = ("message_listener",)
 
 LATE_MS = 400
-"""Silence that shows that no handler call begins any more: threads that are to make one have long woken up."""
+"""Time without a call that shows that no handler call begins any more: threads that would make one have long woken
+up."""
 
 ROUNDS = 5
 WAITING = 150
@@ -22,7 +24,7 @@ NACK_DELAY_MS = 200
 
 
 def _closed_while_handler_runs(words: str, title: str, topics: Sequence[str]) -> Case:
-    """Close while a handler runs; it returns behind the end of the close, and more messages wait."""
+    """Close while a handler runs; it returns after the end of the close, and more messages wait."""
     plan, client = Schedule.with_client()
     for topic in topics:
         plan.broker("store_entries", topic=topic, entries=plains(range(10)))
@@ -45,7 +47,8 @@ def _closed_while_handler_runs(words: str, title: str, topics: Sequence[str]) ->
 def closed_while_handler_runs() -> Case:
     return _closed_while_handler_runs(
         "closed-while-handler-runs",
-        "A consumer is closed while its handler runs, which returns when the close has ended; nine messages wait",
+        "A consumer with nine more messages in its queue is closed while its handler runs, which returns after the "
+        "close",
         ("t",),
     )
 
@@ -53,8 +56,8 @@ def closed_while_handler_runs() -> Case:
 def closed_while_handler_of_two_topics_runs() -> Case:
     return _closed_while_handler_runs(
         "closed-while-handler-of-two-topics-runs",
-        "A consumer of two topics is closed while its handler runs, which returns when the close has ended; more "
-        "messages wait",
+        "A consumer of two topics with messages in its queues is closed while its handler runs, which returns after "
+        "the close",
         ("t", "u"),
     )
 
@@ -70,7 +73,7 @@ def closes_itself() -> Case:
     plan.wait_ms(LATE_MS)
     return plan.case(
         "listener/closes-itself",
-        "A handler closes its own consumer and returns; nine messages wait",
+        "A handler closes its own consumer, with nine more messages in the queue, and returns",
         ("listener.calls-inside-succeed", "listener.none-after-close"),
         consumer=EARLIEST,
         capabilities=LISTENS,
@@ -78,7 +81,7 @@ def closes_itself() -> Case:
 
 
 def closed_beside_handler() -> Case:
-    """Close while handlers run that wait for nothing: which of them runs then is left to the client."""
+    """Close while handlers run that return at once; which of them runs at that moment depends on the client."""
     plan, client = Schedule.with_client()
     topics = ("t", "u")
     for topic in topics:
@@ -91,8 +94,8 @@ def closed_beside_handler() -> Case:
     plan.wait_ms(LATE_MS)
     return plan.case(
         "listener/closed-beside-handler",
-        "Five times a consumer of two topics with a handler opens before three hundred messages, and is closed when "
-        "it was called",
+        "Five times, a consumer of two topics with three hundred messages is opened with a handler, and closed once "
+        "that is called",
         ("listener.none-after-close", "robustness.calls-do-not-hang"),
         capabilities=LISTENS,
         consumer=EARLIEST,
@@ -111,7 +114,7 @@ def raises() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "listener/raises",
-        "A handler raises an exception over the first of five messages, and returns from the others",
+        "A handler raises an exception at the first of five messages, and returns at the others",
         ("listener.survives-exception", "listener.one-call-at-a-time", "listener.within-threads"),
         consumer={**EARLIEST, "subscription_type": "shared"},
         capabilities=LISTENS,
@@ -158,7 +161,7 @@ def blocked_beside_partitions() -> Case:
 
 
 def two_threads() -> Case:
-    """Take both threads with two handlers that do not return; a third call has to wait."""
+    """Block both threads with two handlers that do not return; a third call has to wait."""
     plan, client = Schedule.with_client(listener_threads=2)
     for topic in ("t", "u", "v"):
         plan.broker("store_entries", topic=topic, entries=plains(range(3)))
@@ -177,7 +180,7 @@ def two_threads() -> Case:
     plan.wait_ops()
     return plan.case(
         "listener/two-threads",
-        "Of a client with two threads for handlers the handlers of three consumers are called, and wait",
+        "The handlers of three consumers of a client with two handler threads are called, and wait",
         ("listener.within-threads", "listener.one-call-at-a-time"),
         consumer=EARLIEST,
         topology=Topology(topics=tuple(Topic(name=name) for name in ("t", "u", "v"))),
@@ -186,7 +189,7 @@ def two_threads() -> Case:
 
 
 def settles_inside() -> Case:
-    """Acknowledge one message in its handler call, and nack one in its own, which comes again."""
+    """Acknowledge one message in its handler call, and nack another one in its call, which is redelivered."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
     consumer = plan.consumer(client, listener=True)
@@ -202,7 +205,7 @@ def settles_inside() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "listener/settles-inside",
-        "A handler acknowledges its first message, refuses its second, and gets that one again",
+        "A handler acknowledges its first message and nacks its second, which is redelivered",
         (
             "listener.calls-inside-succeed",
             "listener.one-call-at-a-time",
@@ -215,7 +218,7 @@ def settles_inside() -> Case:
 
 
 def reconnects_while_handler_runs() -> Case:
-    """Reconnect while a handler runs: what was prefetched comes again, behind the call that runs."""
+    """Reconnect while a handler runs: prefetched messages are redelivered, and handled after the call that runs."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)
@@ -231,7 +234,7 @@ def reconnects_while_handler_runs() -> Case:
     plan.wait_ops()
     return plan.case(
         "listener/reconnects-while-handler-runs",
-        "The connection is lost while a handler runs, with eleven messages behind it; then it returns",
+        "The connection is lost while a handler runs and eleven messages wait in the queue; then the handler returns",
         ("listener.one-call-at-a-time", "ordering.delivers-in-message-id-order"),
         consumer=EARLIEST,
         faults=(Fault(trigger=up("SEND", k=13), action=Cut()),),
@@ -263,7 +266,7 @@ def partitions_in_order() -> Case:
 
 
 def keys_on_two_threads() -> Case:
-    """Call handlers of a Key_Shared consumer: calls for one key come one by one, however many threads there are."""
+    """Call handlers of a Key_Shared consumer: calls for one key must not overlap, however many threads there are."""
     plan, client = Schedule.with_client(listener_threads=2)
     producer = plan.producer(client)
     consumer = plan.consumer(client, listener=True)

@@ -1,4 +1,4 @@
-"""Readers whose messages go to a handler: they have no durable subscription, and know themselves how far they are."""
+"""Readers with a handler: they have no durable subscription, and keep their position themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ READS = (*LISTENS, "reader")
 
 
 def reader_returns() -> Case:
-    """Reconnect a reader: what its handler was called with is read, whether or not that call has returned."""
+    """Reconnect a reader: a message with which its handler was called counts as read, whether or not the call has
+    returned."""
     plan, reader = Schedule.with_consumer(
         listener=True, durable=False, stored=[*plains(range(4)), batch(range(4, 8)), *plains(range(8, 10))]
     )
@@ -33,8 +34,8 @@ def reader_returns() -> Case:
     plan.wait_ms(LATE_MS)
     return plan.case(
         "listener/reader-returns",
-        "A reader's handler is called with the sixth of ten messages when its topic is unloaded, and closes the reader "
-        "at the last one",
+        "A reader's topic is unloaded while its handler processes the sixth of ten messages; at the last one it "
+        "closes the reader",
         (
             "subscription.reader-resumes-after-last-read",
             "listener.one-call-at-a-time",
@@ -48,7 +49,7 @@ def reader_returns() -> Case:
 
 
 def reader_asks_for_more() -> Case:
-    """Ask a reader for more several times on its way, once it has sought, and behind the end."""
+    """Call has_message_available several times on the way, after a seek, and at the end."""
     plan, reader = Schedule.with_consumer(listener=True, durable=False, stored=[timed(number) for number in range(6)])
     for _ in range(2):
         plan.wait_ops(plan.receive(reader, 1, STARVED_MS))
@@ -60,8 +61,8 @@ def reader_asks_for_more() -> Case:
     plan.wait_ops(plan.has_message_available(reader))
     return plan.case(
         "listener/reader-asks-for-more",
-        "A reader with a handler asks for more between six messages, behind them, and when it has sought the fourth "
-        "by its time",
+        "A reader with a handler calls has_message_available among six messages, after them, and after a seek to the "
+        "fourth by time",
         (
             "listener.one-call-at-a-time",
             "seek.has-message-available-after-read",
@@ -85,8 +86,8 @@ def reader_from_latest() -> Case:
     plan.wait_ops(plan.receive(reader, 2, STARVED_MS))
     return plan.case(
         "listener/reader-from-latest",
-        "A reader with a handler begins behind three messages, and loses its connection with the third of those that "
-        "are sent then",
+        "A reader with a handler starts after three messages, and loses its connection at the third of those sent "
+        "afterwards",
         (
             "listener.one-call-at-a-time",
             "flow.waiting-receive-has-permits",

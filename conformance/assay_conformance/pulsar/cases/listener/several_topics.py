@@ -1,6 +1,5 @@
-"""Handlers of consumers of several topics and partitions, over time: what opens late, is found late, returns or goes.
-
-A consumer of several topics is made of one for each: what its handler does reaches the right one of them at any time.
+"""Handlers of consumers of several topics and partitions: topics that open late, are found late, reconnect or are
+removed. A consumer of several topics consists of one for each: what its handler does must always reach the right one.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def acks_before_last_topic_is_open() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "listener/acks-before-last-topic-is-open",
-        "A handler is called with messages of one topic, and acknowledges, while its consumer's other topic opens",
+        "A handler gets and acknowledges messages of one topic while its consumer's other topic is still opening",
         ("listener.calls-inside-succeed", "ack.flushed-in-time", "nack.redelivery-requested-in-time"),
         capabilities=(*LISTENS, "nack_delay"),
         consumer={**EARLIEST, "subscription_type": "shared", "ack_group_ms": 100, "nack_delay_ms": NACK_DELAY_MS},
@@ -49,7 +48,7 @@ def acks_before_last_topic_is_open() -> Case:
 
 
 def acked_in_handler(pace: Pace) -> Case:
-    """Acknowledge in a handler: the clock of a message must not begin again behind that."""
+    """Acknowledge in a handler: the acknowledgment time-out of a message must not start after that."""
     plan = Schedule()
     topics = ("t-partition-0", "t-partition-1", PLAIN)
     for number, topic in enumerate(topics):
@@ -67,7 +66,8 @@ def acked_in_handler(pace: Pace) -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         f"listener/acked-in-handler{pace.suffix}",
-        "A handler gets six messages of a partitioned and another topic, acknowledges five, and the time-out passes",
+        "A handler acknowledges five of six messages of two topics, one of them partitioned, and the acknowledgment "
+        "time-out passes",
         ("ack-timeout.ended-by-ack", "ack-timeout.redelivery-requested-in-time", "listener.one-call-at-a-time"),
         consumer=pace.consumer,
         topology=SEVERAL,
@@ -114,8 +114,8 @@ def topic_found_later(words: str, again_ms: int, **fields: Any) -> Case:
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
         f"listener/{words}",
-        "A handler of a pattern gets what is sent to a topic that is created when its consumer is open, which looks "
-        f"for topics every {again_ms} ms",
+        "A handler of a pattern consumer gets messages of a topic that is created later; the client looks for topics "
+        "every {again_ms} ms",
         (
             "listener.one-call-at-a-time",
             "subscription.pattern-finds-new-topics",
@@ -148,7 +148,8 @@ def topic_found_while_paused() -> Case:
     plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
     return plan.case(
         "listener/topic-found-while-paused",
-        "A topic that matches its pattern is created while a handler is paused, which gets its messages behind that",
+        "A topic that matches the pattern is created while a handler is paused; once resumed, the handler gets its "
+        "messages",
         (
             "listener.pause-holds-on-new-sessions",
             "delivery.reaches-waiting-receive",
@@ -161,7 +162,7 @@ def topic_found_while_paused() -> Case:
 
 
 def paused_and_resumed() -> Case:
-    """Pause; meanwhile the connection is lost, more is sent, and something refused is due again."""
+    """Pause; meanwhile the connection is lost, more messages are sent, and nacked ones are due for redelivery."""
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]
     consumer = plan.consumer(plan.client(), (PARTITIONED, PLAIN), listener=True)
@@ -181,8 +182,8 @@ def paused_and_resumed() -> Case:
     plan.wait_ms(ACKS_FLUSHED_MS)
     return plan.case(
         "listener/paused-and-resumed",
-        "A handler of two topics is paused; eight messages are sent, two refused and its connection lost before it "
-        "goes on",
+        "A handler of two topics is paused; eight messages are sent, two nacked, and the connection is lost before it "
+        "is resumed",
         (
             "delivery.reaches-waiting-receive",
             "delivery.successful-send-is-delivered",
@@ -202,7 +203,7 @@ def paused_and_resumed() -> Case:
 def returns_and_is_closed_inside() -> Case:
     """Reconnect a consumer of three topics, and close it in its last handler call.
 
-    What was prefetched comes again; another consumer gets what was not acknowledged.
+    Prefetched messages are redelivered; another consumer gets what was not acknowledged.
     """
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, topic) for topic in (PARTITIONED, PLAIN)]

@@ -1,4 +1,4 @@
-"""Cases for what a negative acknowledgment does to the acknowledgment time-out."""
+"""Cases for negative acknowledgments together with the acknowledgment time-out."""
 
 from __future__ import annotations
 

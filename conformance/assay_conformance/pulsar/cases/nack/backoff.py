@@ -1,4 +1,4 @@
-"""Cases for nacks whose delay grows: the same message again and again, and a short delay behind a long one."""
+"""Cases for nacks with a backoff: the same message again and again, and a short delay after a long one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def short_delay_after_long() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/short-delay-after-long",
-        "A message nacked for the second time waits for 800 ms, and one nacked behind it for 100",
+        "A message nacked for the second time has a backoff of 800 ms, and one nacked after it of 100 ms",
         ("nack.short-delay-not-behind-long", "nack.backoff-grows"),
         capabilities=("nack_backoff",),
         consumer={**SHARED, "nack_backoff_multiplier": 8, "nack_backoff_max_ms": LONG_MS},

@@ -18,7 +18,7 @@ def more_in_queue() -> Case:
     plan.wait_ops(plan.receive(consumer, 6, timeout_ms=600))
     return plan.case(
         "nack/more-in-queue",
-        "The first message of a batch is nacked, and the second and three others wait in the client",
+        "The first message of a batch is nacked while the second and three other messages wait in the client",
         ("nack.asks-for-what-was-given",),
         consumer={**SHARED, "batch_index_ack": False},
         limits=Limits(least_wall_ms=DELAY_MS),

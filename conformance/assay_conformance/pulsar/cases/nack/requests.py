@@ -1,4 +1,4 @@
-"""Cases for negative acknowledgment: when redelivery is asked for, of what, and what an ack in between changes."""
+"""Cases for negative acknowledgment: when redelivery is requested, of what, and what an ack in between changes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ DELAY_MS = 300
 SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
 EXCLUSIVE: Config = {**SHARED, "subscription_type": "exclusive"}
 FINE: Config = {"nack_precision_ms": 1}
-"""For what a client could not show whose requests may come a quarter of a second before their time."""
+"""For what a client cannot show whose requests may come up to 250 ms early."""
 
 REQUESTED_MS = 1_000
-"""Delay, the widest tick and tolerance, and some more: what has not been asked for by then was not going to be."""
+"""The delay, the longest tick, the tolerance and a margin: a redelivery that was not requested by then will not be."""
 
 PASSED_MS = 100
-"""What comes so long behind a request has not passed it on its way."""
+"""A message that comes so long after a request was not already in flight when it was sent."""
 WINDOW_OVER_MS = 2 * DELAY_MS
 LONG_DELAY_MS = 4_000
 DEFAULT_OVER_MS = 85_000
-"""A minute is what most clients wait, and a third of that the widest tick."""
+"""Most clients wait a minute, and check at most every third of that."""
 
 MANY = 30
 
@@ -139,7 +139,7 @@ def batch_member() -> Case:
 
 
 def chunked_message() -> Case:
-    """Wait long enough that commands behind the first would have come, where ids are spread over several."""
+    """Wait long enough for further commands, if a client spreads the ids over several."""
     plan, consumer = Schedule.with_consumer_of([*chunks(0, 3), *plains([1])], receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])
@@ -174,9 +174,8 @@ def nacked_then_acked() -> Case:
 
 
 def nacked_then_acked_exclusive() -> Case:
-    """Acknowledge a nacked message.
-
-    The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that.
+    """Acknowledge a nacked message. The REDELIVER of an exclusive consumer names nothing, and leads to redelivery of
+    everything unacknowledged, and only of that.
     """
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0, 1])
@@ -186,7 +185,7 @@ def nacked_then_acked_exclusive() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/nacked-then-acked-exclusive",
-        "Two messages are nacked, one of them is acknowledged, on an exclusive subscription",
+        "Two messages are nacked, and one of them is acknowledged, on an exclusive subscription",
         ("nack.acked-not-redelivered",),
         consumer={**EXCLUSIVE, **FINE},
         limits=Limits(least_wall_ms=WINDOW_OVER_MS),
@@ -238,7 +237,7 @@ def many_together() -> Case:
 
 
 def middle_of_five_exclusive() -> Case:
-    """Nack a message in the middle: what was handed over behind it comes again, too."""
+    """Nack a message in the middle: messages delivered after it are redelivered as well."""
     plan, consumer = Schedule.with_consumer_of(plains(range(5)), receives=5)
     plan.ack(consumer, numbers=[1])
     plan.nack(consumer, numbers=[2])
@@ -255,7 +254,7 @@ def middle_of_five_exclusive() -> Case:
 
 
 def continuous_nacks() -> Case:
-    """Nack more often than any tick, and for longer than delay, tick and tolerance together."""
+    """Nack at shorter intervals than any tick, for longer than delay, tick and tolerance together."""
     plan, consumer = Schedule.with_consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
     for number in range(STEADY_COUNT):
         plan.nack(consumer, numbers=[number])
@@ -286,7 +285,7 @@ def close_with_pending_nacks() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/close-with-pending-nacks",
-        "A consumer is closed when it has nacked two messages, and another consumer opens on the subscription",
+        "A consumer nacks two messages and is closed, and another consumer of the subscription is opened",
         ("nack.dropped-on-close",),
         consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
     )

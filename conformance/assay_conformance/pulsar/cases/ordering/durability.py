@@ -23,7 +23,7 @@ KILLS = 3
 """In one Case, one after the other."""
 
 SENDS = 600
-"""Around each kill: when it happens some are stored, some are pending, and some have not left yet."""
+"""Messages around each kill: at that moment some are stored, some are pending, and some are not sent yet."""
 OPENING = 2
 """Before the first kill."""
 FIRST, LAST = 200, 400
@@ -153,13 +153,14 @@ LOADS: Mapping[str, Load] = {
 def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILLS) -> Case:
     """Send `SENDS` messages, kill the kind's targets meanwhile, and receive all messages, `kills` times.
 
-    Where the topic is then is only likely: there are two brokers, and a drawn move comes before some of the kills.
+    Which broker has the topic at each kill is only likely: there are two brokers, and a drawn move comes before some of
+    the kills.
     """
     draws = Draws(f"{kind.id}/{load.id}/{seed}")
     plan, faults = Schedule(), list[Fault]()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
-    # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.
+    # Until its first receipt a client may take its sequence ids from the broker, which other Cases test.
     plan.wait_ops(plan.send(producer, OPENING, load.size, **(load.message or {})), deadline_ms=_BACK_MS)
     _read(plan, consumer, OPENING)
     home = draws.between(0, BROKERS - 1)
@@ -195,7 +196,7 @@ def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILL
 
 
 _PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_if_queue_full": True}
-"""Every send has to succeed: a send with an unknown result proves nothing."""
+"""Every send has to succeed, since a send with an unknown result proves nothing."""
 
 
 def _read(plan: Schedule, consumer: int, count: int) -> None:

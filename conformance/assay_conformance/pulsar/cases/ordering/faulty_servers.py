@@ -32,7 +32,7 @@ PAUSE_MS = 3_000
 DOWN_MS = 500
 
 _PATIENT: Config = {"send_timeout_ms": 0, "max_pending_messages": SENDS, "block_if_queue_full": True}
-"""Every send has to succeed: a send with an unknown result proves nothing."""
+"""Every send has to succeed, since a send with an unknown result proves nothing."""
 
 _BACK_MS = 150_000
 """Time for a node to start again on a busy machine, and for a client that waits for it."""
@@ -42,7 +42,7 @@ def with_server_fault(id: str, title: str, action: OnProcess | OnDisk, lasts_ms:
     """Send messages before, during and after the fault, and receive all."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
-    # Until its first receipt a client may take its numbers from the broker: that is tested by other Cases.
+    # Until its first receipt a client may take its sequence ids from the broker, which other Cases test.
     plan.wait_ops(plan.send(producer, 1, MESSAGE_BYTES), deadline_ms=_BACK_MS)
     plan.send(producer, SENDS, MESSAGE_BYTES)
     plan.wait_healed(0, deadline_ms=_BACK_MS)

@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.subscription.consumers import KEYS
 
 
 def nacked_while_others_in_flight() -> Case:
-    """Send three more messages after a nack, held until redelivery of everything was requested."""
+    """Send three more messages after a nack; they are held until redelivery of everything was requested."""
     plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
     plan.wait_ops(plan.nack(consumer, numbers=[0]))
     plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
@@ -23,7 +23,7 @@ def nacked_while_others_in_flight() -> Case:
     plan.wait_ops()
     return plan.case(
         "nack/nacked-while-others-in-flight",
-        "The first of three messages is nacked on an exclusive subscription, while three more are on their way",
+        "The first of three messages is nacked on an exclusive subscription while three more are in flight",
         ("ordering.old-consumer-epoch-dropped",),
         capabilities=("consumer_epoch",),
         consumer=EXCLUSIVE,
@@ -55,7 +55,7 @@ def order_across_a_cut() -> Case:
         faults=(
             Fault(trigger=up("SEND", k=2), action=Drop()),
             Fault(trigger=up("SEND", k=3), action=Cut(before=True)),
-            # A broker that is far away has not answered by then, and need not be held.
+            # A broker with a high latency has not answered by then, and need not be held.
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back), optional=True),
         ),
     )
@@ -95,24 +95,24 @@ def sequence_ids_across_reconnect() -> Case:
     plan.send(producer, 2)
     plan.wait_ops()
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
-    plan.wait_ops(plan.send(producer))  # when this one is done the client has seen PRODUCER_SUCCESS for certain
+    plan.wait_ops(plan.send(producer))  # once this one has ended, the client has certainly seen PRODUCER_SUCCESS
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "ordering/sequence-ids-across-reconnect",
-        "Sequence ids go on after a reconnect where they were before",
+        "Sequence ids continue after a reconnect",
         ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
     )
 
 
 def sequence_ids_across_early_reconnect() -> Case:
-    """Reconnect while the broker knows no last id: that must not reset the numbers."""
+    """Reconnect while the broker has no last sequence id: that must not reset the producer's ids."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 3))
     plan.wait_ops(plan.send(producer, 2))
     return plan.case(
         "ordering/sequence-ids-across-early-reconnect",
-        "The connection is lost with the very first SEND, and sequence ids go on after those already assigned",
+        "The connection is lost at the very first SEND, and sequence ids continue after those already assigned",
         ("ordering.sequence-ids-increase-by-one",),
         faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
     )
@@ -141,14 +141,14 @@ def callbacks_of_late_receipts() -> Case:
     plan.wait_ops()
     return plan.case(
         "ordering/callbacks-of-late-receipts",
-        "Six receipts arrive together, and six callbacks fire in order",
+        "Six receipts arrive together, and six callbacks run in order",
         ("ordering.callbacks-in-send-order",),
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(step=crossed)),),
     )
 
 
 def delivery_across_a_cut() -> Case:
-    """Cut the connection when half of a batch was received: nothing was acknowledged, so all comes again."""
+    """Cut the connection when half of a batch was received: nothing was acknowledged, so everything is redelivered."""
     plan, consumer = Schedule.with_consumer(stored=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
     plan.wait_ops(plan.receive(consumer, 5))
     cut = plan.last
@@ -163,7 +163,8 @@ def delivery_across_a_cut() -> Case:
 
 
 def keys_across_a_cut() -> Case:
-    """Send two keys in turn, with a batch of each; nothing is acknowledged before the cut, so all comes again."""
+    """Send two keys in turn, with a batch of each; nothing is acknowledged before the cut, so everything is
+    redelivered."""
     plan = Schedule()
     singles = [plain(number) | {"key": "ab"[number % 2]} for number in range(6)]
     batches = [batch(range(6, 9)) | {"key": "a"}, batch(range(9, 12)) | {"key": "b"}]
@@ -175,7 +176,7 @@ def keys_across_a_cut() -> Case:
     plan.wait_ops(plan.receive(consumer, 12, 1_500))
     return plan.case(
         "ordering/keys-across-a-cut",
-        "Messages of two keys, alone and in batches, are received in order, before and after a reconnect",
+        "Messages of two keys, unbatched and in batches, are received in order, before and after a reconnect",
         ("ordering.key-delivered-in-order",),
         consumer={"subscription_type": "key_shared"},
         faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
@@ -194,14 +195,14 @@ def message_ids_across_new_ledgers() -> Case:
     plan.receive(consumer, 12, wait=True)
     return plan.case(
         "ordering/message-ids-across-new-ledgers",
-        "Twelve messages go to three ledgers, as their topic is unloaded twice",
+        "Twelve messages are stored in three ledgers, since their topic is unloaded twice",
         ("ordering.message-ids-increase",),
         capabilities=("consumer", "resend_pending"),
     )
 
 
 def message_ids_across_full_ledgers() -> Case:
-    """Fill ledgers without closing a connection or producer: what is pending is stored in the next one."""
+    """Fill ledgers without closing a connection or producer: pending sends are stored in the next ledger."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.send(producer, FULL_LEDGERS * LEDGER_ENTRIES)
@@ -209,7 +210,7 @@ def message_ids_across_full_ledgers() -> Case:
     plan.wait_received(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
     return plan.case(
         "ordering/message-ids-across-full-ledgers",
-        "Messages are sent without a pause while every ten of them fill a ledger",
+        "Messages are sent without a pause, and every ten of them fill a ledger",
         ("ordering.message-ids-increase", "ordering.keeps-send-order"),
         capabilities=("consumer",),
         topology=Topology(settings=BrokerSettings(ledger_entries=LEDGER_ENTRIES)),
@@ -217,7 +218,8 @@ def message_ids_across_full_ledgers() -> Case:
 
 
 NOTHING_MS = 200
-"""How long a consumer must not be sent keys that are out elsewhere: longer than acknowledgments take to leave."""
+"""How long a consumer must not get keys with unacknowledged entries elsewhere: longer than acknowledgments take to be
+sent."""
 
 
 def key_shared_consumers_join_and_leave() -> Case:
@@ -240,7 +242,7 @@ def key_shared_consumers_join_and_leave() -> Case:
     plan.wait_received(second, 18, deadline_ms=2_000)
     return plan.case(
         "subscription/key-shared-consumers-join-and-leave",
-        "Of two Key_Shared consumers one is added while keys have entries out, and one leaves with unacknowledged "
+        "A Key_Shared consumer joins while keys have unacknowledged entries, and another leaves with unacknowledged "
         "entries",
         ("ordering.key-shared-keeps-order",),
         consumer={"subscription_type": "key_shared"},

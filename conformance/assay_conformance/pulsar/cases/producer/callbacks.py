@@ -1,4 +1,4 @@
-"""The callback of a send calls the client, and other threads call it meanwhile."""
+"""Callbacks of sends that call the client, and calls of other threads meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDS = ("producer.calls-in-callback-end", "robustness.calls-do-not-hang")
 _LIMITS = Limits(operation_ms=5_000)
 
 UNDER_WAY_MS = 150
-"""A call that was made beside a callback has come to whatever lock there is."""
+"""The time in which a call made during a callback has reached any lock that it may wait for."""
 
 
 def _waiting(plan: Schedule, producer: int, count: int = 1) -> int:
@@ -51,7 +51,7 @@ def _capability(config: dict[str, Any]) -> tuple[str, ...]:
 
 
 def sends_when_it_failed() -> Case:
-    """Send in the callback of a send without receipt, which is called when its time is up."""
+    """Send in the callback of a send without a receipt, which is called at its send time-out."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     sent = _waiting(plan, producer)
@@ -61,7 +61,7 @@ def sends_when_it_failed() -> Case:
     plan.wait_ops(inside)
     return plan.case(
         "producer/sends-in-callback-of-failed-send",
-        "In the callback of a send that has timed out two messages are sent",
+        "Two messages are sent in the callback of a send that has timed out",
         _ENDS,
         capabilities=(*_CALLS, "send_timeout"),
         producer={"send_timeout_ms": 1_000},
@@ -71,7 +71,8 @@ def sends_when_it_failed() -> Case:
 
 
 def acks_when_sent() -> Case:
-    """Acknowledge in a callback, as an application does that passes on what it receives once the copy is stored."""
+    """Acknowledge in a callback, as an application does that forwards messages and acknowledges each once its copy is
+    stored."""
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
@@ -85,7 +86,7 @@ def acks_when_sent() -> Case:
     plan.wait_ops()
     return plan.case(
         "producer/acks-in-callback",
-        "Three messages are received and passed on, each acknowledged in the callback of the send that passes it on",
+        "Three messages are received and forwarded, each acknowledged in the callback of the send that forwards it",
         _ENDS,
         capabilities=(*_CALLS, "consumer"),
         consumer=EARLIEST,
@@ -95,7 +96,7 @@ def acks_when_sent() -> Case:
 
 
 def _called_beside(words: str, title: str, partitions: int = 0, **config: Any) -> Case:
-    """Call beside a callback: whatever lock it runs under, calls of other threads are made."""
+    """Make calls of other threads while a callback runs, which must not hold a lock that they need."""
     plan = Schedule()
     client = plan.client()
     plan.broker("store_entries", topic="u", entries=plains(range(3)))
@@ -143,7 +144,7 @@ def closed_beside() -> Case:
 
 
 def _waits_inside(words: str, what: str, waits: Callable[[Schedule, int, int, int], None], *needs: str) -> Case:
-    """Wait in a callback, in a process of its own, which may never end by itself."""
+    """Make a blocking call in a callback, in a process of its own, since it may never end."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client, "u"), plan.producer(client)
@@ -185,7 +186,7 @@ def _seeks(plan: Schedule, _: int, consumer: int, sent: int) -> None:
 CASES = (
     _sends_inside(
         "sends-in-callback",
-        "In the callback of a send its producer sends three messages, and in another one another producer does",
+        "In the callback of a send its producer sends three messages, and in another callback another producer does",
     ),
     _sends_inside(
         "sends-in-callback-of-batch",

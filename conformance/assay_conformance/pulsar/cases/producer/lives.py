@@ -1,4 +1,4 @@
-"""The life of a producer: a name from the broker, a flush, a close with sends in flight."""
+"""The life of a producer: its name, flushes, a close with sends in flight, and access modes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def assigned_name_kept_on_reconnect() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "producer/assigned-name-kept-on-reconnect",
-        "A producer that the broker named comes back under that name",
+        "A producer with a name from the broker reconnects under that name",
         ("producer.keeps-assigned-name",),
         capabilities=("resend_pending",),
         faults=(cut_at_send(2),),
@@ -31,7 +31,7 @@ def keys_and_ordering_keys() -> Case:
     plan.wait_ops()
     return plan.case(
         "producer/keys-and-ordering-keys",
-        "Four messages: with a key, with an ordering key, with both, and with an empty key",
+        "Four messages are sent: with a key, with an ordering key, with both, and with an empty key",
         ("producer.keys-as-given", "batching.send-counts-messages"),
     )
 
@@ -44,19 +44,19 @@ def assigned_names() -> Case:
         plan.wait_ops(plan.close(producer))
     return plan.case(
         "producer/assigned-names",
-        "Two producers without names, one after the other",
+        "Two producers without a name are opened one after the other",
         ("producer.assigned-names-unique", "connection.request-ids-unique"),
         capabilities=("producer",),
     )
 
 
 def _late_receipt(k: int, until: int) -> Fault:
-    """Return a fault that holds a receipt; it is optional, for a broker may take longer by itself."""
+    """Return a fault that holds a receipt; it is optional, since the broker itself may take longer."""
     return Fault(trigger=down("SEND_RECEIPT", k=k), action=Hold(), until=Until(step=until), optional=True)
 
 
 def _flush_without_receipt(plan: Schedule, producer: int) -> int:
-    """Flush; return the step up to which there is no receipt, and so nothing may be flushed."""
+    """Flush; return the step up to which there is no receipt, so that the flush must not end before it."""
     plan.flush(producer)
     plan.wait_ms(200)
     until = plan.last
@@ -69,26 +69,26 @@ def flush_waits_for_receipts() -> Case:
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_sends(3)
-    plan.wait_ms(200)  # nothing may be flushed yet
+    plan.wait_ms(200)  # the flush must not have ended yet
     quiet = plan.last
     plan.wait_ops()
     return plan.case(
         "producer/flush-waits-for-receipts",
-        "The last of three receipts takes its time, and so does the flush",
+        "The last of three receipts is delayed, and so is the end of a flush",
         ("producer.flush-waits",),
         faults=(_late_receipt(3, quiet),),
     )
 
 
 def flush_after_full_batches() -> Case:
-    """Flush after full batches left by themselves: there is nothing to close, and everything to wait for."""
+    """Flush after full batches have been sent: the flush has no batch to close, but receipts to wait for."""
     plan, producer = Schedule.with_producer()
     plan.send(producer, 4)
     plan.wait_sends(2)
     quiet = _flush_without_receipt(plan, producer)
     return plan.case(
         "producer/flush-after-full-batches",
-        "Two full batches have left, the receipt of the second one takes its time, and so does the flush",
+        "Two full batches were sent; the receipt of the second one is delayed, and so is the end of a flush",
         ("producer.flush-waits",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1_000},
@@ -97,7 +97,7 @@ def flush_after_full_batches() -> Case:
 
 
 def concurrent_flushes() -> Case:
-    """Flush twice at a time: each answers for what was sent before it, whatever other flush is under way."""
+    """Let two flushes run at the same time: each waits for what was sent before it, whatever other flush is running."""
     plan, producer = Schedule.with_producer()
     plan.send(producer)
     plan.flush(producer)
@@ -130,7 +130,7 @@ def close_with_sends_in_flight() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "producer/close-with-sends-in-flight",
-        "A producer is closed while three sends wait for the store, which then takes them",
+        "A producer is closed while three sends wait for the store, which then stores them",
         ("producer.close-ends-pending-sends",),
         limits=QUICK,
     )
@@ -144,7 +144,7 @@ def close_without_receipts() -> Case:
     plan.wait_ops()
     return plan.case(
         "producer/close-without-receipts",
-        "A producer is closed while three receipts are missing, and the sends end with it",
+        "A producer is closed while three receipts are missing, and its close ends the sends",
         ("producer.close-ends-pending-sends",),
         faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
         limits=QUICK,
@@ -159,7 +159,7 @@ def second_exclusive_rejected() -> Case:
     plan.wait_ops(plan.send(plan.producer(client, access_mode="exclusive")))
     return plan.case(
         "producer/second-exclusive-rejected",
-        "A second Exclusive producer is refused, and a third one admitted when the first is closed",
+        "A second Exclusive producer is refused, and a third one is admitted after the first was closed",
         ("producer.access-modes",),
         capabilities=("access_modes",),
         limits=QUICK,
@@ -176,7 +176,7 @@ def waits_for_exclusive() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "producer/waits-for-exclusive",
-        "A producer waits until the Exclusive one is closed, and is admitted then",
+        "A WaitForExclusive producer is admitted once the Exclusive one is closed",
         ("producer.access-modes",),
         capabilities=("access_modes",),
         limits=QUICK,
@@ -184,16 +184,16 @@ def waits_for_exclusive() -> Case:
 
 
 def fencing_ends_other_producer() -> Case:
-    """Fence a producer, which may try as long as its sends may, and stays out."""
+    """Fence a producer, which may try to return until its sends time out, but must not get the topic back."""
     plan, first = Schedule.with_producer(access_mode="exclusive", send_timeout_ms=600)
     plan.wait_ops(plan.send(first))
     second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
     plan.wait_ops(plan.send(second))
-    plan.wait_ms(150)  # a receipt for the first that is under way must have come
+    plan.wait_ms(150)  # any receipt in flight for the first producer has arrived by then
     plan.wait_ops(plan.send(first), plan.send(second))
     return plan.case(
         "producer/fencing-ends-other-producer",
-        "A producer takes a topic by fencing, and the one that had it sends no more",
+        "A producer takes over a topic by fencing, and the one that had it can send no more",
         ("producer.access-modes",),
         capabilities=("access_modes",),
         limits=QUICK,
@@ -208,7 +208,7 @@ def name_in_use() -> Case:
     plan.wait_ops(plan.send(plan.producer(second)))
     return plan.case(
         "producer/name-in-use",
-        "A second connection asks for a producer name that is taken, and again when it is free",
+        "A second connection registers a producer name that is in use, and again when it is free",
         ("producer.name-unique-on-topic",),
         producer={"producer_name": "orders"},
         limits=QUICK,
@@ -223,7 +223,7 @@ def name_held_by_silent_connection() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "producer/name-held-by-silent-connection",
-        "Nothing comes any more of the connection that has a producer name, and a second one asks for the name",
+        "The connection of a producer name no longer delivers anything, and a second connection registers the name",
         ("producer.name-unique-on-topic",),
         producer={"producer_name": "orders"},
         topology=Topology(settings=BrokerSettings(liveness_check_ms=300)),
@@ -245,7 +245,7 @@ def waits_beyond_operation_timeout() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "producer/waits-beyond-operation-timeout",
-        "A producer waits for its topic two and a half times as long as its operations may take",
+        "A WaitForExclusive producer waits for two and a half operation time-outs",
         ("producer.waits-for-exclusive-access",),
         capabilities=("access_modes",),
         client={"operation_timeout_ms": 1_000},
@@ -262,7 +262,7 @@ def disconnected_while_waiting() -> Case:
     plan.wait_ops(plan.send(second))
     return plan.case(
         "producer/disconnected-while-waiting",
-        "A producer waits for exclusive access to its topic, and loses its connection",
+        "A WaitForExclusive producer loses its connection while it waits",
         ("producer.waits-for-exclusive-access",),
         capabilities=("access_modes",),
         faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Cut()),),
@@ -276,7 +276,7 @@ def exclusive_reconnects() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "producer/exclusive-reconnects",
-        "An exclusive producer loses its connection and comes back",
+        "An Exclusive producer loses its connection and reconnects",
         ("producer.echoes-topic-epoch",),
         capabilities=("access_modes",),
         faults=(cut_at_send(2),),
@@ -285,22 +285,22 @@ def exclusive_reconnects() -> Case:
 
 
 def fenced_while_disconnected() -> Case:
-    """Delay a producer's return until another one has the topic; a message waits with it."""
+    """Delay a producer's reconnect until another one has the topic; a message waits to be sent."""
     plan, first = Schedule.with_producer(access_mode="exclusive")
     plan.wait_ops(plan.send(first))
     cut = plan.last
     plan.wait_fired(0)
     pending = plan.send(first)
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=3_000)
-    plan.wait_ms(100)  # so that it surely waits when the refusal comes
+    plan.wait_ms(100)  # so that it is surely pending when the refusal comes
     second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
     plan.wait_ops(plan.send(second))
     taken = plan.last
     plan.wait_ops(pending)
-    plan.wait_ms(700)  # a producer that tries again does so by then
+    plan.wait_ms(700)  # a producer that tries again has done so by then
     return plan.case(
         "producer/fenced-while-disconnected",
-        "An exclusive producer loses its connection, and the topic before it is back",
+        "An Exclusive producer loses its connection, and another producer gets the topic before it has reconnected",
         ("producer.fenced-is-final",),
         capabilities=("access_modes", "resend_pending"),
         faults=(
@@ -312,12 +312,12 @@ def fenced_while_disconnected() -> Case:
 
 
 def _refused_on_return(words: str, title: str, *errors: str) -> Case:
-    """Cut the connection, and refuse the return with these errors, one after the other; then send."""
+    """Cut the connection, and refuse the reconnect with these errors, one after the other; then send."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     cut = plan.last
     plan.wait_fired(0)
-    plan.wait_ops(plan.send(producer))  # a client may come back only for it, and may fail it when it is refused
+    plan.wait_ops(plan.send(producer))  # a client may reconnect only for this send, and fail it when it is refused
     plan.wait_ops(plan.send(producer))
     refusals = (Fault(trigger=up("PRODUCER", k=2 + k), action=AnswerError(error)) for k, error in enumerate(errors))
     return plan.case(
@@ -333,17 +333,17 @@ def _refused_on_return(words: str, title: str, *errors: str) -> Case:
 CASES = (
     _refused_on_return(
         "backlog-quota",
-        "A producer comes back to a topic whose backlog is too long for a while",
+        "A producer reconnects to a topic whose backlog quota is exceeded for a while",
         "ProducerBlockedQuotaExceededException",
     ),
     _refused_on_return(
         "several-errors",
-        "A producer comes back, and is refused for one reason after another",
+        "A producer reconnects, and is refused for one reason after another",
         *("MetadataError", "PersistenceError", "AuthorizationError"),
     ),
     routed(
         "producer/interceptor-and-router",
-        "Fifteen messages to five partitions, by a router, with an interceptor before it",
+        "Fifteen messages go to five partitions by a custom router, with an interceptor before it",
         ("producer.interceptors-run-first",),
         {"router": "by_number", "interceptor": "notes"},
     ),

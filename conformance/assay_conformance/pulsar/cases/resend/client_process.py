@@ -20,7 +20,7 @@ def paused_producer() -> Case:
     plan.wait_ops()
     return plan.case(
         "process/paused-producer",
-        "A producer with two unreceipted sends is paused until its broker has left it, and goes on",
+        "A producer process with two pending sends is paused until its broker has closed the connection, and continues",
         ("resend.pending-sends-resent", "resend.keeps-queue-order"),
         capabilities=("resend_pending",),
         topology=Topology(keep_alive_ms=KEEP_ALIVE_MS),

@@ -1,7 +1,8 @@
 """Resend and time-out: receipts that do not come, come late, twice, or for the wrong send.
 
-Where a Case wants sends in flight together, the broker's store is held until all have crossed. Where it cuts, the
-receipts of the sends before are lost, so that what the client owes a resend does not depend on how fast it is.
+To have several sends in flight, a Case holds the broker's store until all have arrived. Where a Case cuts the
+connection, the receipts of earlier sends are lost, so that what has to be sent again does not depend on the client's
+speed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from assay_conformance.model.fault import (
 )
 
 QUICK = Limits(operation_ms=6_000, case_ms=20_000)
-"""For Cases in which a wrong client leaves an operation open: it is not waited for longer than this."""
+"""For Cases in which a faulty client never ends an operation: the time to wait for it."""
 
 
 def lost_receipts(times: int, k: int = 1) -> Fault:
@@ -36,16 +37,15 @@ def lost_receipts(times: int, k: int = 1) -> Fault:
 
 
 def lost_before_cut(times: int, k: int = 1) -> Fault:
-    """Return a fault that drops the receipts of the sends in front of the one that takes the cut.
-
-    So it does with those of a send over which the client ends the connection. A broker that is far away has not sent
-    them by then, and needs none dropped.
+    """Return a fault that drops the receipts of the sends before the one that triggers the cut, or before one over
+    which the client closes the connection. A broker with a high latency has not sent them by then, so the fault is
+    optional.
     """
     return msgspec.structs.replace(lost_receipts(times, k), optional=True)
 
 
 def cut_at_send(k: int) -> Fault:
-    """Return a fault that cuts the connection right behind the k-th SEND, which still arrives."""
+    """Return a fault that cuts the connection right after the k-th SEND, which still arrives."""
     return Fault(trigger=up("SEND", k=k), action=Cut())
 
 
@@ -55,7 +55,7 @@ def pending_sends() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/pending-sends",
-        "The connection dies behind the third of three sends, none receipted",
+        "The connection is lost after the third of three sends, before any receipt",
         ("resend.pending-sends-resent",),
         faults=(lost_before_cut(2), cut_at_send(3)),
         limits=QUICK,
@@ -68,7 +68,7 @@ def send_cut_in_the_middle() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/send-cut-in-the-middle",
-        "The connection ends with the first 100 bytes of the second of three sends, none receipted",
+        "The connection ends after the first 100 bytes of the second of three sends, before any receipt",
         ("resend.pending-sends-resent",),
         faults=(lost_before_cut(1), Fault(trigger=up("SEND", k=2), action=Truncate(100))),
         limits=QUICK,
@@ -76,13 +76,13 @@ def send_cut_in_the_middle() -> Case:
 
 
 LEAVES_MS = 700
-"""By then a client that is to leave its connection at once has left it, and one that has not is late."""
+"""The time in which a client that has to close its connection at once has closed it."""
 
 
 def _three_in_flight(
     words: str, title: str, requirement: str, fault: Fault, *, stays_ms: int = 0, **fields: Any
 ) -> Case:
-    """Send three messages whose receipts leave together, and leave the producer open for `stays_ms` behind them."""
+    """Send three messages whose receipts are sent together, and keep the producer open for `stays_ms` after them."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.send(producer, 3)
@@ -96,14 +96,14 @@ def _three_in_flight(
 def cut_between_receipts() -> Case:
     return _three_in_flight(
         "resend/cut-between-receipts",
-        "Three sends are in flight, and the connection dies behind the second receipt",
+        "Three sends are in flight, and the connection is lost after the second receipt",
         "resend.pending-sends-resent",
         Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),
     )
 
 
 def queue_order() -> Case:
-    """Send one message with a receipt, three without, and two before the producer is back."""
+    """Send one message with a receipt, three without, and two before the producer has reconnected."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, 3)
@@ -114,12 +114,12 @@ def queue_order() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/queue-order",
-        "Old sends leave again in order, before new ones, and without the one that was receipted",
+        "Pending sends are sent again in order, before new ones, and without the one that has its receipt",
         ("resend.keeps-queue-order",),
         faults=(
             lost_before_cut(2, k=2),
             cut_at_send(4),
-            # A broker that is far away has not answered by then, and need not be held up.
+            # A broker with a high latency has not answered by then, and need not be held.
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back), optional=True),
         ),
         limits=QUICK,
@@ -127,11 +127,11 @@ def queue_order() -> Case:
 
 
 LATER_MS = 20
-"""What changes from one millisecond to the next has changed by then."""
+"""The time in which anything stamped in milliseconds has changed."""
 
 
 def _back_behind(step: int) -> Fault:
-    """Return a fault that holds the producer's second admission until a step has ended."""
+    """Return a fault that holds the producer's second PRODUCER_SUCCESS until a step has ended."""
     return Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=step))
 
 
@@ -144,7 +144,7 @@ def same_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/same-message",
-        "Two messages with key and properties leave again as the same bytes",
+        "Two messages with key and properties are sent again as the same bytes",
         ("resend.identical-bytes",),
         faults=(lost_before_cut(1), cut_at_send(2), _back_behind(later)),
     )
@@ -164,7 +164,7 @@ def same_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/same-batch",
-        "A batch of three leaves again as the same batch, while the next one fills",
+        "A batch of three is sent again as the same batch, while the next one fills",
         ("resend.identical-bytes",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 200},
@@ -177,12 +177,12 @@ def sends_wait_for_producer_success() -> Case:
     plan.send(producer, 2)
     plan.wait_fired(2)
     plan.send(producer, 2)
-    plan.wait_ms(150)  # nothing may leave now
+    plan.wait_ms(150)  # no frame may be sent now
     quiet = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/sends-wait-for-producer-success",
-        "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
+        "PRODUCER_SUCCESS is delayed after a reconnect, and no SEND is sent before it",
         ("resend.waits-for-producer-success",),
         faults=(
             lost_before_cut(1),
@@ -217,11 +217,11 @@ def receipt_after_timeout() -> Case:
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     timed_out = plan.last
-    plan.wait_ms(250)  # a client that leaves over the receipt leaves now, one that leaves over the time-out does later
+    plan.wait_ms(250)  # a client that closes its connection over the receipt does so now; over the time-out, later
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "resend/receipt-after-timeout",
-        "The receipt of a send that has timed out changes nothing, and the next send is as good as any",
+        "The receipt of a send that has timed out changes nothing, and the next send succeeds",
         ("resend.ignores-stale-receipt",),
         producer={"send_timeout_ms": 400},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Hold(), until=Until(step=timed_out)),),
@@ -255,7 +255,7 @@ def send_times_out() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/send-times-out",
-        "No receipt comes, and the sends fail when their time is up",
+        "No receipt comes, and the sends fail at their send time-out",
         ("resend.send-timeout",),
         producer={"send_timeout_ms": 500},
         faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
@@ -270,7 +270,7 @@ def sends_after_a_timeout() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "resend/sends-after-a-timeout",
-        "A send times out since no receipt comes, and another one is made",
+        "A send times out without a receipt, and another one is made",
         ("resend.sends-after-timeout",),
         producer={"send_timeout_ms": 500},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),),
@@ -279,15 +279,15 @@ def sends_after_a_timeout() -> Case:
 
 
 def send_times_out_across_a_reconnect() -> Case:
-    """Reconnect within a send's time-out, which runs from the call and must not start again."""
+    """Reconnect during a send's time-out, which starts at the call and must not start again."""
     plan, producer = Schedule.with_producer()
     plan.send(producer)
-    plan.wait_ms(700)  # most of the time that the send has
+    plan.wait_ms(700)  # most of the send time-out
     cut = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/send-times-out-across-a-reconnect",
-        "No receipt comes, the producer reconnects late, and the send still fails when its time is up",
+        "No receipt comes, the producer reconnects late, and the send still fails at its send time-out",
         ("resend.send-timeout",),
         producer={"send_timeout_ms": 1_000},
         faults=(
@@ -306,7 +306,7 @@ def idle_before_a_batch() -> Case:
     plan.wait_ops(plan.send(producer))
     return plan.case(
         "resend/idle-before-a-batch",
-        "A batched message behind an idle time, its receipt held back, has the whole of its time-out",
+        "A batched message after an idle time, with a delayed receipt, has the whole of its send time-out",
         ("resend.send-timeout",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 100, "send_timeout_ms": 500},

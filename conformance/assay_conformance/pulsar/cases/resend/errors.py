@@ -1,4 +1,4 @@
-"""Refusals: errors of one send, of the broker's store, of the whole topic."""
+"""Errors that a broker answers: for one send, of its store, for the whole topic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _refused(sequence_id: int, error: str, times: int) -> Fault:
 
 
 def after_one_taken(sends: int) -> Schedule:
-    """Send so many behind one that has its receipt."""
+    """Send this many messages after one that has its receipt."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, sends)
@@ -26,7 +26,7 @@ def transient_error(error: str) -> Case:
     plan.wait_ops()
     return plan.case(
         f"resend/transient-{error.removesuffix('Error').lower()}-error",
-        f"A send is answered {error} twice, and the third time taken",
+        f"A send is answered {error} twice, and stored the third time",
         ("resend.retries-transient-error",),
         faults=(_refused(1, error, times=2),),
         limits=QUICK,
@@ -38,7 +38,7 @@ def checksum_error() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error",
-        "A bit of a SEND is flipped on its way to the broker, which says so",
+        "A bit of a SEND is flipped on its way to the broker, which answers ChecksumError",
         ("resend.checksum-error-resent",),
         faults=(Fault(trigger=up("SEND", k=2), action=Corrupt()),),
         limits=QUICK,
@@ -46,12 +46,12 @@ def checksum_error() -> Case:
 
 
 def one_not_allowed() -> Case:
-    """Refuse a send however often it comes."""
+    """Refuse a send as often as it is sent."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(
         "resend/one-not-allowed",
-        "The broker does not allow the second of four messages, and takes the others",
+        "The broker answers the second of four messages with NotAllowedError, and stores the others",
         ("resend.not-allowed-fails-one",),
         producer={"send_timeout_ms": 1_000},
         faults=(_refused(1, "NotAllowedError", times=0),),
@@ -65,7 +65,7 @@ def not_allowed_and_reconnect_rejected() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/not-allowed-and-reconnect-rejected",
-        "The broker does not allow the second of four messages, and no producer that comes back",
+        "The broker answers the second of four messages, and each PRODUCER after that, with NotAllowedError",
         ("resend.not-allowed-fails-one",),
         producer={"send_timeout_ms": 1_000},
         faults=(
@@ -77,7 +77,7 @@ def not_allowed_and_reconnect_rejected() -> Case:
 
 
 def terminated_mid_stream() -> Case:
-    """Terminate the topic; both ways of learning that lead to the same answer."""
+    """Terminate the topic; the client may learn it by either of two errors."""
     plan = after_one_taken(sends=3)
     plan.wait_ops()
     refused = Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicTerminatedError"), optional=True)
@@ -113,7 +113,7 @@ def topic_terminated() -> Case:
 def refused_return(
     words: str, error: str, title: str, *, requirement: str = "resend.reconnect-retries-temporary-error"
 ) -> Case:
-    """Cut the connection while one send waits for its receipt, and refuse the return."""
+    """Cut the connection while one send waits for its receipt, and refuse the reconnect."""
     plan = after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
@@ -132,20 +132,20 @@ def refused_return(
 
 CASES = (
     refused_return(
-        "producer-busy", "ProducerBusy", "A producer comes back, and its broker holds on to its connection before"
+        "producer-busy", "ProducerBusy", "A producer reconnects while its broker still has its previous connection"
     ),
     refused_return(
-        "service-not-ready", "ServiceNotReady", "A producer comes back to a broker that is not ready for it"
+        "service-not-ready", "ServiceNotReady", "A producer reconnects to a broker that is not ready for it"
     ),
     refused_return(
         "quota-exceeded-error",
         "ProducerBlockedQuotaExceededError",
-        "A producer comes back, and is asked to wait: a backlog is too long",
+        "A producer reconnects, and waits because a backlog quota is exceeded",
     ),
     refused_return(
         "quota-exceeded-exception",
         "ProducerBlockedQuotaExceededException",
-        "A producer comes back, and is refused: a backlog is too long",
+        "A producer reconnects, and is refused because a backlog quota is exceeded",
         requirement="resend.quota-exceeded-fails-pending",
     ),
     transient_error("PersistenceError"),

@@ -1,4 +1,4 @@
-"""Resends, with the network in between late, slow, lossy or cut off."""
+"""Resends over a network that is late, slow, lossy or interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESENT = ("resend.pending-sends-resent",)
 
 
 def sends_without_their_end() -> Case:
-    """Lose the receipts of those that arrived by a fault, or by the end of the connection if that comes first."""
+    """Drop the receipts of sends that arrived, by a fault, or by the end of the connection if that comes first."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer, SENDS, size=SEND_BYTES)
@@ -40,7 +40,7 @@ def sends_without_their_end() -> Case:
 CASES = (
     partitioned(
         "resend/network-partition-beyond-keep-alive",
-        "No packet comes from the broker, no receipt either, until it has given the connection up",
+        "No packet comes from the broker, and so no receipt, until the broker has given up the connection",
         ("resend.pending-sends-resent",),
         Partition(direction=Direction.TO_CLIENT),
         LONGER_MS,
@@ -50,31 +50,31 @@ CASES = (
     sends_without_their_end(),
     interrupted(
         "resend/connection-reset",
-        "The connection is reset with sends under way, and so are those after it for a while",
+        "The connection is reset with sends in flight, and so is each new one for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
     ),
     interrupted(
         "resend/network-down",
-        "The connection ends with sends under way, and no port of the broker listens for a while",
+        "The connection ends with sends in flight, and no port of the broker listens for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=Disable(), until=SOON),
     ),
     interrupted(
         "resend/network-silent-then-closed",
-        "Nothing comes from the broker for a while, and then the connection's end",
+        "No byte comes from the broker for a while, and then the connection ends",
         RESENT,
         Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=0), until=SOON),
     ),
     interrupted(
         "resend/network-timeout",
-        "Nothing goes to the broker, and the connection ends 150 ms later, and so do those after it for a while",
+        "No byte reaches the broker, and each connection ends after 150 ms for a while",
         RESENT,
         Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=150, direction=TO_BROKER), until=SOON),
     ),
     interrupted(
         "resend/disconnect-noticed-late",
-        "The broker ends the connection, and the client learns of it 250 ms later",
+        "The broker ends the connection, and the client notices it 250 ms later",
         RESENT,
         *always(SlowClose(delay_ms=250)),
         Fault(trigger=ALL_LOST, action=Cut(how=CutHow.FIN)),

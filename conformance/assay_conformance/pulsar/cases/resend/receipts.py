@@ -1,4 +1,4 @@
-"""Cases for receipts that name what was not sent."""
+"""Cases for receipts that name sequence ids that were not sent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def receipt_with_other_highest_id() -> Case:
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_ops()
-    plan.wait_ms(150)  # who leaves now does not leave because it is closed
+    plan.wait_ms(150)  # a client that closes its connection now does not do so because it is closed
     return plan.case(
         "resend/receipt-with-other-highest-id",
-        "The receipt of a batch with the ids 0 to 2 says that it goes up to 7",
+        "The receipt of a batch with the ids 0 to 2 names 7 as its highest sequence id",
         ("resend.checks-highest-sequence-id",),
         topology=DEDUPLICATED,
         producer={**LONG, **NAMED},

@@ -1,4 +1,4 @@
-"""Coming back: a producer closed by its broker, refused, cut off again and again, or closed while it is away."""
+"""Reconnecting: a producer closed by its broker, refused, cut off repeatedly, or closed while it is disconnected."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
 
 CLOSES_NOTICED_MS = 700
 RETURN_NOTICED_MS = 6_000  # some clients try again every five seconds
-"""Silence that shows that no close reaches a broker, and that a producer does not come back after its backoff."""
+"""Time that shows that no CLOSE_PRODUCER is sent, and that the producer does not register again after its backoff."""
 
 
 def closed_by_broker() -> Case:
-    """Unload the topic when two sends have lost their receipts; a producer beside it is not concerned."""
+    """Unload the topic when two sends have lost their receipts; a producer of another topic is not affected."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     other = plan.producer(client, "u")
@@ -25,7 +25,7 @@ def closed_by_broker() -> Case:
     plan.wait_ops(plan.send(other, 2), plan.send(producer, 2))
     return plan.case(
         "resend/closed-by-broker",
-        "The broker closes a producer with two sends pending, and keeps the connection",
+        "The broker closes a producer with two pending sends, and keeps the connection",
         ("resend.reconnects-after-close-producer", "resend.pending-sends-resent"),
         topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
         faults=(lost_receipts(2, k=2),),
@@ -56,7 +56,7 @@ def closed_while_disconnected() -> Case:
     plan.wait_ms(RETURN_NOTICED_MS)
     return plan.case(
         "resend/closed-while-disconnected",
-        "A producer is closed while no connection can be had, and does not come back when one can",
+        "A producer is closed while no connection can be made, and does not register again when one can",
         ("resend.closed-stays-closed",),
         faults=(
             lost_before_cut(2),
@@ -79,7 +79,7 @@ def closed_while_registering() -> Case:
     plan.wait_ms(CLOSES_NOTICED_MS)
     return plan.case(
         "resend/closed-while-registering",
-        "A producer is closed while its PRODUCER waits for an answer, which then admits it",
+        "A producer is closed while its PRODUCER is pending, and then admitted",
         ("resend.closed-stays-closed",),
         faults=(
             cut_at_send(2),
@@ -95,12 +95,12 @@ def reconnect_rejected_repeatedly() -> Case:
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
     cut = plan.last
-    plan.send(producer)  # a client may come back only when it is used
+    plan.send(producer)  # a client may reconnect only when it is used
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3)
     plan.wait_ops()
     return plan.case(
         "resend/reconnect-rejected-repeatedly",
-        "The broker is not ready for a producer three times, and the waits grow; after a success they are short again",
+        "The broker is not ready for a producer three times, and the backoff grows; after a success it is short again",
         ("resend.reconnect-backoff",),
         faults=(
             cut_at_send(2),

@@ -1,4 +1,4 @@
-"""Calls on what has been closed: a consumer, a reader, a producer, and those of a client that was."""
+"""Calls on closed consumers, readers and producers, and on those of a closed client."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assay_conformance.model.case import Case
 _REQUIREMENT: Final = "robustness.closed-handle-refuses"
 
 _TIMEOUT_MS: Final = 1_000
-"""A client may wait so long for a connection that what is closed does not get, as Java's seek does."""
+"""A client may wait this long for a connection that a closed handle never gets, as the seek of the Java client does."""
 
 
 def _calls(plan: Schedule, handle: int, *verbs: str) -> None:
-    """Call a consumer that received three messages, or a producer, one call behind the other."""
+    """Make these calls on a consumer that received three messages, or on a producer, one after the other."""
     for verb in verbs:
         named, args = _CALLS[verb]
         plan.wait_ops(plan.agent(verb.split("-")[0], {named: handle, "on_closed": True, **args}))
@@ -36,7 +36,7 @@ _CALLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 
 def _closed_consumer(words: str, what: str, verbs: tuple[str, ...], *capabilities: str, **config: Any) -> Case:
-    """Call a closed consumer; another one goes on beside it, on the same connection."""
+    """Make calls on a closed consumer; another one goes on receiving on the same connection."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     consumer, beside = plan.consumer(client, **config), plan.consumer(client, "t", "beside")
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
@@ -45,7 +45,7 @@ def _closed_consumer(words: str, what: str, verbs: tuple[str, ...], *capabilitie
     plan.wait_ops(plan.receive(beside, 4, STARVED_MS))
     return plan.case(
         f"robustness/closed-{words}",
-        f"A consumer is closed; then its application {what}, and receives",
+        f"A {words.partition('-')[0]} is closed; then its application {what}, and receives",
         (_REQUIREMENT,),
         capabilities=("consumer", *capabilities),
         client={"operation_timeout_ms": _TIMEOUT_MS},
@@ -69,7 +69,7 @@ def _closed_producer() -> Case:
 
 
 def _closed_client() -> Case:
-    """Close a client with a producer and a consumer that were not closed by themselves."""
+    """Close a client whose producer and consumer were not closed before."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     producer, consumer = plan.producer(client), plan.consumer(client)
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
@@ -79,7 +79,7 @@ def _closed_client() -> Case:
     _calls(plan, consumer, "ack", "ack-two", "receive")
     return plan.case(
         "robustness/closed-client",
-        "A client is closed; then a consumer and a producer are to open on it, and those it had are used",
+        "A client is closed; then a consumer and a producer are opened on it, and those it had are used",
         (_REQUIREMENT,),
         capabilities=("producer", "consumer"),
         consumer=EARLIEST,

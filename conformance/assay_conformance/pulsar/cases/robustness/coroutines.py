@@ -1,6 +1,6 @@
-"""The interface for coroutines of clients that have one beside the blocking one: the same calls, and the same outcomes.
-
-A receive that takes too long is cancelled there, as by `asyncio.wait_for`; what comes then is for the next one.
+"""The coroutine interface of clients that have one besides the blocking one: the same calls with the same outcomes. A
+receive that takes too long is cancelled, as by `asyncio.wait_for`; messages that arrive after that are for the next
+receive.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def all_calls() -> Case:
     return _case(
         plan,
         "all-calls",
-        "Coroutines send, flush, receive, acknowledge, refuse, seek, unsubscribe and close",
+        "Coroutines send, flush, receive, acknowledge, nack, seek, unsubscribe and close",
         (*_OUTCOMES, "seek.starts-at-target", "ordering.keeps-send-order"),
         *("producer", "consumer", "sync_send", "nack_delay", "seek", "unsubscribe"),
         consumer={**EARLIEST, "subscription_type": "shared", "nack_delay_ms": NACK_DELAY_MS},
@@ -64,7 +64,7 @@ def reader() -> Case:
     return _case(
         plan,
         "reader",
-        "Coroutines read five messages, ask for more, seek back by time, read two again and close",
+        "Coroutines read five messages, call has_message_available, seek back by time, read two again and close",
         (*_OUTCOMES, "seek.has-message-available-after-read", "seek.starts-at-target"),
         *("reader", "has_message_available", "seek"),
         consumer=EARLIEST,
@@ -72,7 +72,7 @@ def reader() -> Case:
 
 
 def cancelled_receive() -> Case:
-    """Receive three times when nothing comes in time; then there are as many messages."""
+    """Call receive three times while nothing arrives; then as many messages are sent."""
     plan, consumer = Schedule.with_consumer()
     for _ in range(3):
         plan.wait_ops(plan.receive(consumer, 1, 200))
@@ -83,7 +83,7 @@ def cancelled_receive() -> Case:
     return _case(
         plan,
         "cancelled-receive",
-        "Three receives of a coroutine are cancelled before four messages come",
+        "Three receives of a coroutine are cancelled before four messages arrive",
         ("delivery.reaches-waiting-receive", "robustness.calls-do-not-hang"),
         "consumer",
         consumer=EARLIEST,

@@ -1,4 +1,4 @@
-"""Cases for robustness: damaged messages, bytes in unusual pieces, and calls that must end whatever happens."""
+"""Cases for robustness: damaged messages, bytes split in unusual places, and calls that must always end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def key_based_oversize_message() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/key-based-oversize-message",
-        "Two messages by key, one of them twice as large as the broker accepts",
+        "Two messages in batches by key, one of them twice as large as the broker accepts",
         ("robustness.calls-do-not-hang",),
         capabilities=("key_based_batcher",),
         topology=SMALL,
@@ -35,7 +35,7 @@ def checksum_error_of_second_send() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error-of-second-send",
-        "A SEND is damaged on its way, and is refused while the one before it has no receipt",
+        "A SEND is damaged in flight, and is refused while the one before it has no receipt",
         ("robustness.calls-do-not-hang",),
         faults=(lost_before_cut(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
         limits=QUICK,
@@ -45,7 +45,7 @@ def checksum_error_of_second_send() -> Case:
 
 
 def checksum_error_after_timeout() -> Case:
-    """Send the error for a send that has ended before the receipt of the next one."""
+    """Send the error for a send that has already ended, before the receipt of the next one."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.send(producer)
@@ -54,7 +54,7 @@ def checksum_error_after_timeout() -> Case:
     plan.wait_ops()
     return plan.case(
         "resend/checksum-error-after-timeout",
-        "A SEND is damaged on its way; the error comes after its time-out, when the next one is pending",
+        "A SEND is damaged in flight; its error comes after its time-out, when the next SEND is pending",
         ("robustness.calls-do-not-hang",),
         producer={"send_timeout_ms": 400},
         faults=(
@@ -71,12 +71,12 @@ UNUSED_ID = 4_711
 
 
 def checksum_mismatch() -> Case:
-    """Damage both messages of the first queueful: a client that does not return their permits gets no more."""
+    """Damage both messages that fill the queue first: a client that does not return their permits gets no more."""
     plan = Schedule()
     plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
     return plan.case(
         "robustness/checksum-mismatch",
-        "A bit of the first two messages is flipped on the way to a consumer with a queue of two",
+        "A bit of each of the first two messages is flipped in flight to a consumer with a queue of two",
         ("robustness.checksum-mismatch-reported",),
         consumer={**EARLIEST, "receiver_queue_size": 2},
         faults=(Fault(trigger=down("MESSAGE", times=2), action=Corrupt()),),
@@ -135,7 +135,7 @@ def calls_during_an_outage() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/calls-during-an-outage",
-        "The connection is lost and no other can be made, while calls go on",
+        "The connection is lost and no other can be made, while the application goes on making calls",
         ("robustness.calls-do-not-hang",),
         client={"operation_timeout_ms": 1_000},
         producer={"send_timeout_ms": 500},
@@ -149,7 +149,7 @@ def calls_during_an_outage() -> Case:
 
 
 def send_for_an_unknown_producer() -> Case:
-    """Send for an unknown producer; the altered SEND can be recognized by its made-up producer name."""
+    """Alter a SEND to name an unknown producer; its invented producer name identifies it."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.send(producer))
@@ -165,9 +165,8 @@ def send_for_an_unknown_producer() -> Case:
 
 
 def send_for_a_closed_producer() -> Case:
-    """Send for a closed producer; the client's second producer on the connection goes on.
-
-    The SEND of the first arrives after its close, however long that takes.
+    """Let the SEND of a closed producer arrive after its close, however long that takes; the client's second producer
+    on the connection goes on.
     """
     plan, client = Schedule.with_client()
     first, second = plan.producer(client), plan.producer(client)
@@ -202,11 +201,11 @@ CASES = (
     concurrent_flushes(),
     calls_during_an_outage(),
     checksum_mismatch(),
-    pieces("byte-by-byte", "From CONNECTED on every byte arrives alone", Resegment(piece_bytes=1)),
+    pieces("byte-by-byte", "From CONNECTED on, every byte arrives alone", Resegment(piece_bytes=1)),
     pieces(
         "many-frames-at-once",
-        "From CONNECTED on bytes arrive in pieces of 1,000, 5 ms apart: each has many frames, and none ends with a "
-        "piece",
+        "From CONNECTED on, bytes arrive in pieces of 1,000, 5 ms apart, with many frames in each piece and none that "
+        "ends with it",
         Resegment(piece_bytes=1_000, gap_ms=5),
     ),
 )

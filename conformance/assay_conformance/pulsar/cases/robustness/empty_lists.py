@@ -1,7 +1,5 @@
-"""Nothing at all: no topics to subscribe to, no messages to acknowledge or to send.
-
-Whether the list is refused or taken (Java refuses it, C++ makes a consumer of no topic) is left open; every call ends,
-and others of the client go on.
+"""Empty input: no topics to subscribe to, no messages to acknowledge or to send. A client may refuse an empty list, as
+Java's does, or accept it, as C++ makes a consumer of no topic; every call has to end, and others of the client go on.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def no_messages() -> Case:
     plan.wait_ops(plan.close(consumer))
     return plan.case(
         "robustness/no-messages",
-        "A consumer acknowledges an empty list, and then what it has received",
+        "A consumer acknowledges an empty list of messages, and then those that it has received",
         ("robustness.calls-do-not-hang",),
         capabilities=("consumer",),
         consumer=EARLIEST,
@@ -46,7 +44,7 @@ def no_messages() -> Case:
 
 
 def nothing_sent() -> Case:
-    """Close a producer whose partitions were to open at their first use: nothing waits for them."""
+    """Close a producer whose partitions open only at their first use: no call waits for them."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.flush(producer))
@@ -63,7 +61,7 @@ def nothing_sent() -> Case:
 
 
 def nothing_opened() -> Case:
-    """Refuse the only partition that opens at first: what is closed then has no producer."""
+    """Refuse the only partition that opens at first: the producer is closed without any partition."""
     plan, client = Schedule.with_client()
     producer = plan.producer(client)
     plan.wait_ops(plan.close(producer))

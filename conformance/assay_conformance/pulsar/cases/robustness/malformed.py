@@ -11,10 +11,10 @@ from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 LARGEST_PROPERTY_BYTES = 300_000
 """Larger than any metadata buffer of a client, and allowed in a frame."""
 SETTLED_MS = 700
-"""Silence that shows what a client does not do: longer than any answer takes."""
+"""Time that shows what a client does not do: longer than any answer takes."""
 
 BACK_MS = 1_200
-"""Silence in which a client has reconnected: longer than any answer and a reconnect after it take."""
+"""Time in which a client has reconnected: longer than any answer and a reconnect after it take."""
 
 TOO_LONG = bytes.fromhex("04000000 00000002 0812".replace(" ", ""))
 """The beginning of a frame of 64 MiB, which is longer than any frame may be."""
@@ -36,7 +36,7 @@ def corrupt_batch() -> Case:
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/corrupt-batch",
-        "Between two good entries there is a batch that cannot be decoded",
+        "A batch that cannot be decoded is stored between two readable entries",
         ("robustness.corrupt-batch-reported",),
         isolation=Isolation.OWN_PROCESS,
         consumer=EARLIEST,
@@ -57,9 +57,8 @@ def corrupt_metadata() -> Case:
 
 
 def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
-    """Inject bytes; the client only has to close the connection.
-
-    What else it does not do is no finding, as it reads nothing more.
+    """Inject bytes; the client only has to close the connection. It can read nothing more on it, so nothing else is
+    judged.
     """
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
@@ -95,7 +94,7 @@ def edge_case_messages() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/edge-case-messages",
-        "Empty and tiny payloads, empty and non-ASCII keys, large properties, an event time of 0",
+        "Messages have empty and tiny payloads, empty and non-ASCII keys, large properties, an event time of 0",
         ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         capabilities=("producer",),
         consumer=EARLIEST,
@@ -114,7 +113,7 @@ def edge_case_entries() -> Case:
     plan.wait_ops()
     return plan.case(
         "robustness/edge-case-entries",
-        "A null value, a key that is not text, and a batch of empty messages",
+        "A null value, a key that is not text, and a batch of empty messages are sent",
         ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
         consumer=EARLIEST,
     )
@@ -124,19 +123,28 @@ CASES = (
     corrupt_batch(),
     corrupt_metadata(),
     _injected(
-        "frame-too-long", "A frame of 64 MiB is announced", "robustness.malformed-frame-closes-connection", TOO_LONG
+        "frame-too-long",
+        "The broker announces a frame of 64 MiB",
+        "robustness.malformed-frame-closes-connection",
+        TOO_LONG,
     ),
     _injected(
         "command-too-long",
-        "A command is longer than its frame",
+        "The broker sends a command that is longer than its frame",
         "robustness.malformed-frame-closes-connection",
         COMMAND_TOO_LONG,
     ),
     _injected(
-        "frame-without-command", "A frame holds no command", "robustness.malformed-frame-closes-connection", NO_COMMAND
+        "frame-without-command",
+        "The broker sends a frame without a readable command",
+        "robustness.malformed-frame-closes-connection",
+        NO_COMMAND,
     ),
     _injected(
-        "unknown-command", "A command of type 999 arrives", "robustness.unknown-command-ignored", UNKNOWN_COMMAND
+        "unknown-command",
+        "The broker sends a command of the undefined type 999",
+        "robustness.unknown-command-ignored",
+        UNKNOWN_COMMAND,
     ),
     edge_case_messages(),
     edge_case_entries(),

@@ -1,4 +1,4 @@
-"""How calls end: each request that a call makes refused, and every call with nothing in its way."""
+"""How calls end: each request of a call is answered with an error, and every call is made without faults."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
 
 
 class _Refused(NamedTuple):
-    """A request of `unanswered`, the error it is answered with, and which of them: what a producer beside needs is
-    answered well."""
+    """A request of `unanswered`, its error, and which of its attempts are answered with it: requests of another
+    producer are answered as usual."""
 
     request: str
     error: str
@@ -58,7 +58,7 @@ def _refused(refused: _Refused) -> Case:
 
 
 def _in_order() -> Case:
-    """Make one of each call, with what it needs, on one topic."""
+    """Make each call once, with what it needs, on one topic."""
     plan, client = Schedule.with_client(stored=plains(range(4)))
     producer, consumer = plan.producer(client, "beside"), plan.consumer(client)
     unread = plan.consumer(client, "beside", "unread")
@@ -76,7 +76,7 @@ def _in_order() -> Case:
         plan.wait_ops(plan.close(handle))
     return plan.case(
         "robustness/calls-in-order",
-        "One of each call, with nothing in its way: two seeks, a flush of nothing, a receive that gets nothing",
+        "Each call is made once without faults, also a flush with nothing pending and a receive that gets nothing",
         ("robustness.failure-needs-cause",),
         capabilities=("producer", "consumer", "seek"),
         consumer=EARLIEST,
@@ -95,7 +95,7 @@ def _reading_to_the_end() -> Case:
         plan.wait_ops(plan.close(handle))
     return plan.case(
         "robustness/reading-to-the-end",
-        "A reader asks for more in front of each message and behind the last one, and is closed",
+        "A reader calls has_message_available before each message and after the last one, and is closed",
         ("robustness.failure-needs-cause",),
         capabilities=("consumer", "reader", "has_message_available"),
         consumer=EARLIEST,

@@ -1,4 +1,4 @@
-"""The schema of a message is asked for, and what comes back is no schema: refused, late, or of no version at all."""
+"""GET_SCHEMA without a usable answer: an error, a late answer, or a version that does not exist."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _case(plan: Schedule, words: str, title: str, config: dict[str, Any], **fiel
 
 
 def _handed(plan: Schedule, config: dict[str, Any]) -> int:
-    """Return a consumer of the second schema that was handed a message of the first."""
+    """Return a consumer of the second schema that has received a message of the first."""
     client = plan.client()
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
@@ -48,14 +48,14 @@ def refused(error: str, words: str, config: dict[str, Any]) -> Case:
     return _case(
         plan,
         words,
-        f"GET_SCHEMA is answered with {error} when the value of a message is asked for",
+        f"GET_SCHEMA is answered with {error} when the application reads the value of a message",
         config,
         faults=(Fault(trigger=up("GET_SCHEMA", times=0), action=AnswerError(error)),),
     )
 
 
 def late(config: dict[str, Any]) -> Case:
-    """Answer behind the time-out, when no call waits for it any more; the value is asked for again then."""
+    """Answer after the time-out, when no call waits for it any more; then the value is read again."""
     plan = Schedule()
     consumer = _handed(plan, config)
     plan.wait_ops(plan.value(consumer))
@@ -64,14 +64,14 @@ def late(config: dict[str, Any]) -> Case:
     return _case(
         plan,
         "late",
-        "The answer to GET_SCHEMA comes when the call has timed out",
+        "The answer to GET_SCHEMA comes after the call has timed out",
         config,
         faults=(Fault(trigger=down("GET_SCHEMA_RESPONSE"), action=Hold(), until=Until(step=waited)),),
     )
 
 
 def unknown_version(config: dict[str, Any]) -> Case:
-    """Store a message with an unknown schema version: an error, or the reader's own schema, may follow."""
+    """Store a message with an unknown schema version: reading may fail, or use the reader's own schema."""
     plan, client = Schedule.with_client()
     plan.wait_ops(plan.close(plan.producer(client, **FIRST)))
     entry = {**plain(0), "metadata": {"schema_version": _NEVER_GIVEN}}
@@ -83,7 +83,7 @@ def unknown_version(config: dict[str, Any]) -> Case:
 
 
 _NEVER_GIVEN: Final = base64.b64encode((99).to_bytes(8, "big")).decode()
-"""As brokers write versions."""
+"""Encoded as brokers encode versions."""
 
 _ERRORS: Final = (("UnknownError", "refused"), ("TopicNotFound", "not-found"))
 

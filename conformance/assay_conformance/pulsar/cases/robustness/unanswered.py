@@ -1,4 +1,4 @@
-"""Every request that a call can make, and no answer to it: the call ends, and others of its client go on meanwhile."""
+"""Every request that a call can make, without an answer: the call ends, and others of its client go on meanwhile."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from assay_conformance.pulsar.cases.schema import FIRST, SECOND
 
 TIMEOUT_MS: Final = 2_000
 LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
-"""A client may look at its time-outs once a period, and make a second request in the same call."""
+"""A client may check its time-outs only periodically, and make a second request in the same call."""
 
 _TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
 
 
 class _Request(NamedTuple):
-    """`asks` makes the call, with a client and a plan that has a producer on another topic; `trigger` is its answer."""
+    """`asks` appends the call to a plan that has a producer on another topic; `trigger` matches the answer."""
 
     words: str
     what: str
@@ -42,7 +42,7 @@ def _opens_pattern(plan: Schedule, client: int) -> int:
 
 
 def _reading(plan: Schedule, client: int) -> int:
-    """Return a consumer that has been handed what there is."""
+    """Return a consumer that has received all messages."""
     consumer = plan.consumer(client)
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
     return consumer
@@ -89,24 +89,24 @@ def _reads_value_of_batch(plan: Schedule, client: int) -> int:
 
 
 def _value_by(plan: Schedule, client: int, **config: Any) -> int:
-    """Ask for the value of a message that was written with another version than the reader's own."""
+    """Read the value of a message that was written with another schema version than the reader's own."""
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
     consumer = plan.consumer(client, **SECOND, **config)
-    # What the broker stored by itself names no version.
+    # Entries that a step of the broker stored name no version.
     in_batches = "batch_receive_max_messages" in config
     plan.wait_ops(plan.batch_receive(consumer) if in_batches else plan.receive(consumer, 4, STARVED_MS))
     return plan.value(consumer, messages=(4,))
 
 
 def _to(command: str) -> OnFrame:
-    """Return the trigger for the SUCCESS of a request: each of them, whenever it is asked again."""
+    """Return the trigger for every SUCCESS of a request, however often that is repeated."""
     return down("SUCCESS", answers=command, times=0)
 
 
 _SCHEMA: Final = down("GET_SCHEMA_RESPONSE", times=0)
 
-# What a producer beside it needs is answered first: the second and later ones of these are lost.
+# The other producer's requests come first and are answered: the second and later answers are lost.
 REQUESTS: Final = (
     _Request("lookup", "LOOKUP", down("LOOKUP_RESPONSE", k=2, times=0), _opens_producer, ("producer",)),
     _Request(
@@ -154,7 +154,7 @@ REQUESTS: Final = (
 
 
 def judged_by(request: str) -> tuple[str, ...]:
-    """Return the requirements that say how a call ends whose request is not answered well."""
+    """Return the requirements about how a call ends whose request gets an error or no answer."""
     ends = {"ACK": (), "GET_SCHEMA": (), "UNSUBSCRIBE": ("subscription.unsubscribe-ends-subscription",)}
     return ("robustness.calls-do-not-hang", *ends.get(request, ("robustness.success-needs-answer",)))
 

@@ -1,5 +1,5 @@
-"""Consumers that the application does not read from: their queues fill, their topics move, and then they are read,
-closed or removed.
+"""Consumers that are not received from: their queues fill, their topics move, and then they are received from, closed
+or unsubscribed.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.topic_names import part_names
 
 FULL_MS = 400
-"""By then a queue that is not read from is full."""
+"""The time in which the queue of a consumer that is not received from fills."""
 SENT = 6
 QUEUE = 2
 READ, CLOSED, LEFT, LISTENS = "read", "closed", "left", "listens"
 
 
 def unread_consumers() -> Case:
-    """Close consumers of one client unread; what they had in their queues goes to the next consumers."""
+    """Close consumers of one client with full queues; the next consumers get those messages."""
     plan = Schedule()
     for topic in (READ, *part_names(CLOSED, range(2)), LEFT, LISTENS):
         plan.broker("store_entries", topic=topic, entries=plains(range(SENT)))
@@ -39,8 +39,8 @@ def unread_consumers() -> Case:
         plan.wait_ops(plan.receive(plan.consumer(after, topic), count, STARVED_MS))
     return plan.case(
         "robustness/unread-consumers",
-        "Four consumers have full queues and are not read from; topics are unloaded; then one is read, one closed, one "
-        "unsubscribes, and one with a handler is closed",
+        "Four consumers with full queues are not received from; topics are unloaded; then one is received from, two "
+        "are closed, one of them with a handler, and one unsubscribes",
         (
             "robustness.calls-do-not-hang",
             "delivery.reaches-waiting-receive",

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.cases.routing.modes import FIVE
 from assay_conformance.pulsar.cases.routing.partitions import THREE, no_receipts
 
 READ_MS = 50
-"""What was written to a client is read by then."""
+"""The time in which a client has read what was written to it."""
 
 
 def routed(words: str, title: str, requirements: tuple[str, ...], producer: Config) -> Case:
@@ -21,7 +21,8 @@ def routed(words: str, title: str, requirements: tuple[str, ...], producer: Conf
 
 
 def full_partition() -> Case:
-    """Fill partition 1: of two waves all other receipts come; of the third wave one message has no room."""
+    """Fill the queue of partition 1: all other receipts of two rounds come, and one message of the third round has no
+    room."""
     plan, producer = Schedule.with_producer()
     for wave in (1, 2):
         plan.send(producer, 3)
@@ -32,7 +33,8 @@ def full_partition() -> Case:
     plan.wait_ops()
     return plan.case(
         "routing/full-partition",
-        "Three times three messages by turns to three partitions, one of which sends no receipts and has room for two",
+        "Three rounds of three messages go to three partitions in turn, one of which sends no receipts and has a "
+        "pending queue of two",
         ("routing.avoids-full-partition",),
         topology=THREE,
         producer={"routing": "round_robin", "max_pending_messages": 2, "block_if_queue_full": False},
@@ -44,13 +46,13 @@ def full_partition() -> Case:
 CASES = (
     routed(
         "routing/custom-router",
-        "Fifteen messages to five partitions, by a router that goes by their numbers",
+        "Fifteen messages go to five partitions, by a custom router that uses their numbers",
         ("routing.custom-router-called-once",),
         {"router": "by_number"},
     ),
     routed(
         "routing/custom-router-invalid-partition",
-        "Fifteen messages to five partitions, by a router that names a sixth one for every third message",
+        "Fifteen messages go to five partitions, by a custom router that names a sixth one for every third message",
         ("routing.invalid-partition-fails-one-send", "routing.custom-router-called-once"),
         {"router": "out_of_range"},
     ),

@@ -1,4 +1,4 @@
-"""Producers of partitions that open when a message is to go there first."""
+"""Producers that open a partition when the first message goes there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def one_by_one() -> Case:
         plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.flush(producer))
     plan.wait_ops(plan.close(producer))
-    return _case(plan, "", "Four messages, one after the other, to three partitions", _OPENS)
+    return _case(plan, "", "Four messages are sent one after the other to three partitions", _OPENS)
 
 
 def at_once() -> Case:
@@ -38,18 +38,18 @@ def at_once() -> Case:
     plan.send(producer, 6)
     plan.wait_ops()
     requirements = (*_OPENS, "ordering.keeps-send-order")
-    return _case(plan, "-at-once", "Six messages at once to three partitions", requirements)
+    return _case(plan, "-at-once", "Six messages are sent at once to three partitions", requirements)
 
 
 def refused() -> Case:
-    """Refuse a producer at its first use; when it is used again all is well."""
+    """Refuse a partition's producer at its first use, and admit it at the next one."""
     plan, producer = Schedule.with_producer()
     for _ in range(6):
         plan.wait_ops(plan.send(producer))
     return _case(
         plan,
         "-refused",
-        "The second partition refuses its producer once, when the first message is to go there",
+        "The second partition refuses its producer once, at the first message for it",
         ("routing.lazy-start-failure-ends-send", "robustness.calls-do-not-hang"),
         faults=(Fault(trigger=up("PRODUCER", k=2), action=AnswerError("AuthorizationError")),),
     )

@@ -1,4 +1,4 @@
-"""Routing: topics of five partitions, since hashes that differ in their sign bit agree on powers of two."""
+"""Routing on topics of five partitions, since hashes that differ in their sign bit agree modulo powers of two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIVE = Topology(topics=(Topic(name="t", partitions=PARTITIONS),))
 MANY_KEYS = tuple(f"key-{number}" for number in range(24))
 
 DISTINGUISHING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852", "k1", "键", "é", "€uro", "😀")
-"""For these, hashes that are unmasked, signed, or over other bytes than they should be make other partitions."""
+"""Keys for which hashes that are unmasked, signed, or of the wrong bytes choose other partitions."""
 
 
 def send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
@@ -82,7 +82,7 @@ def single_partition() -> Case:
     plan.wait_ops()
     return plan.case(
         "routing/single-partition",
-        "Twelve messages without a key, with five that have one in between, under single-partition routing",
+        "Twelve messages without a key, and five with a key among them, are sent under single-partition routing",
         ("routing.single-partition-stays",),
         producer={"routing": "single"},
         topology=FIVE,
@@ -97,7 +97,7 @@ def round_robin() -> Case:
     plan.wait_ops()
     return plan.case(
         "routing/round-robin",
-        "Sixteen messages without a key, with three that have one in between, under round-robin routing",
+        "Sixteen messages without a key, and three with a key among them, are sent under round-robin routing",
         ("routing.round-robin-cycle",),
         producer={"routing": "round_robin"},
         topology=FIVE,
@@ -105,9 +105,8 @@ def round_robin() -> Case:
 
 
 def round_robin_start_of_many_producers(words: str, title: str, requirement: str, routing: str) -> Case:
-    """Open so many producers that all begin at one of five partitions by chance once in 10^13 times.
-
-    The message with a key does not show where its producer begins.
+    """Open so many producers that all of them start at the same of five partitions by chance once in 10^13 times. A
+    message with a key does not show where its producer starts.
     """
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, wait=False) for _ in range(20)]
@@ -135,13 +134,13 @@ CASES = (
     round_robin(),
     round_robin_start_of_many_producers(
         "single-partition-of-many-producers",
-        "Twenty producers send a message each under single-partition routing to five partitions",
+        "Twenty producers each send a message to five partitions under single-partition routing",
         "routing.single-partition-is-random",
         "single",
     ),
     round_robin_start_of_many_producers(
         "round-robin-start-of-many-producers",
-        "Twenty producers send a message each by turns to five partitions",
+        "Twenty producers each send a message to five partitions under round-robin routing",
         "routing.round-robin-random-start",
         "round_robin",
     ),

@@ -1,4 +1,4 @@
-"""Partitions beside each other: one of them slow or away, and batches that fill in turn."""
+"""Independence of partitions: one of them is slow or unavailable, and batches fill in turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.cases.routing.modes import FIVE
 
 THREE = Topology(topics=(Topic(name="t", partitions=3),))
 STILL_MS = 700
-"""How long a partition stands still: longer than what is done at once ever takes."""
+"""How long a partition gets no receipts: longer than anything that is done at once takes."""
 
 PACE_MS = 20
 
@@ -24,7 +24,7 @@ def one_slow_partition() -> Case:
     plan.wait_ops()
     return plan.case(
         "routing/one-slow-partition",
-        "Nine messages by turns to three partitions, one of which sends no receipts for a while",
+        "Nine messages go to three partitions in turn, one of which sends no receipts for a while",
         ("routing.partitions-are-independent",),
         topology=THREE,
         producer={"routing": "round_robin"},
@@ -34,7 +34,7 @@ def one_slow_partition() -> Case:
 
 
 def no_receipts(partition: str, until: int) -> Fault:
-    """Return a fault that holds the receipts of one partition until a step has ended; all else passes them."""
+    """Return a fault that holds the receipts of one partition until a step has ended; other frames pass."""
     scope = Scope(topic=partition)
     return Fault(
         trigger=down("SEND_RECEIPT", times=0), scope=scope, action=Hold(overtake=True), until=Until(step=until)
@@ -51,7 +51,7 @@ def one_partition_disconnected() -> Case:
     plan.wait_ops()
     return plan.case(
         "routing/one-partition-disconnected",
-        "Six messages by turns to three partitions, one of which is not admitted again for a while",
+        "Six messages go to three partitions in turn, one of which refuses its producer's reconnect for a while",
         ("routing.partitions-are-independent",),
         capabilities=("resend_pending",),
         topology=THREE,
@@ -64,7 +64,7 @@ def one_partition_disconnected() -> Case:
 def windows(
     words: str, title: str, *, delay_ms: int, delays: int, lasts_ms: int, capabilities: tuple[str, ...] = ()
 ) -> Case:
-    """Send a message every PACE_MS for so long, where a window of one partition is so many publish delays."""
+    """Send a message every PACE_MS for a time; a partition's window is so many publish delays."""
     plan, producer = Schedule.with_producer()
     for _ in range(lasts_ms // PACE_MS):
         plan.send(producer)
@@ -91,7 +91,7 @@ def partition_switch_frequency_zero() -> Case:
     plan.producer(plan.client())
     return plan.case(
         "routing/partition-switch-frequency-zero",
-        "A producer is asked for that changes partitions every 0 publish delays",
+        "A producer is configured to change partitions every 0 publish delays",
         ("routing.partition-switch-frequency-minimum",),
         topology=FIVE,
         producer={"routing": "round_robin", "batching": True, "batching_partition_switch_frequency": 0},
@@ -99,7 +99,7 @@ def partition_switch_frequency_zero() -> Case:
 
 
 def short_and_long_batching_windows() -> Case:
-    """Send more in the longer window than a queue holds, with receipts that take longer than it."""
+    """Send more messages in the longer window than a queue holds, with receipts that take longer than the window."""
     plan, client = Schedule.with_client()
     producers = [plan.producer(client, batching_partition_switch_frequency=delays) for delays in (1, 10)]
     for _ in range(40):
@@ -109,7 +109,7 @@ def short_and_long_batching_windows() -> Case:
     plan.wait_ops(deadline_ms=STARVED_MS)
     return plan.case(
         "routing/short-and-long-batching-windows",
-        "Three messages every 10 ms of two producers, with windows of 20 ms and of 200 ms; queues hold fifteen",
+        "Two producers with windows of 20 ms and 200 ms send three messages every 10 ms; pending queues hold fifteen",
         ("routing.short-batching-window-stalls-less",),
         topology=FIVE,
         producer={
@@ -125,7 +125,7 @@ def short_and_long_batching_windows() -> Case:
 
 
 RECEIPTS_TAKE_MS = 250
-"""How far away the broker is: longer than a window. Both producers have the same, and are compared with each other."""
+"""The broker's latency: longer than a window. It is the same for both producers, which are compared with each other."""
 
 
 CASES = (
@@ -133,14 +133,14 @@ CASES = (
     one_partition_disconnected(),
     windows(
         "batching-window",
-        "A message every 20 ms to five partitions, in batches that wait for 150 ms",
+        "A message every 20 ms goes to five partitions, in batches with a delay of 150 ms",
         delay_ms=150,
         delays=2,
         lasts_ms=1_500,
     ),
     windows(
         "batching-window-of-ten-delays",
-        "A message every 20 ms to five partitions, which change after ten publish delays of 100 ms",
+        "A message every 20 ms goes to five partitions, which change every ten publish delays of 100 ms",
         delay_ms=100,
         delays=10,
         lasts_ms=2_400,

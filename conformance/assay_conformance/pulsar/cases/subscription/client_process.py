@@ -48,7 +48,8 @@ def paused_consumer() -> Case:
     plan.wait_ops()
     return plan.case(
         "process/paused-consumer",
-        "A consumer with four of six messages unacknowledged is paused until its broker has closed it, and resumed",
+        "A consumer process with four of six messages unacknowledged is paused until its broker has closed the "
+        "consumer, and resumed",
         ("subscription.resumes-at-first-unacked",),
         consumer={"ack_group_ms": 0},
         capabilities=("consumer",),
@@ -62,12 +63,12 @@ def paused_consumer() -> Case:
 CASES = (
     _consumer_ends(
         "killed-consumer",
-        "A consumer is killed with four of six messages unacknowledged, and started again",
+        "A consumer process is killed with four of six messages unacknowledged, and started again",
         Kill(target=CLIENT),
     ),
     _consumer_ends(
         "stopped-consumer",
-        "A consumer is asked to end with four of six messages unacknowledged, and started again",
+        "A consumer process gets SIGTERM with four of six messages unacknowledged, and is started again",
         Stop(target=CLIENT),
     ),
     paused_consumer(),

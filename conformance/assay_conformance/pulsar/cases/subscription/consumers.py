@@ -12,11 +12,11 @@ SWITCH_MS = 100
 QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
 CLOSES_NOTICED_MS = 700
 RETURN_NOTICED_MS = 6_000  # some clients try again every five seconds
-"""Long enough to show that the broker gets no close, and that a consumer does not subscribe again after its
-back-off."""
+"""Long enough to show that no CLOSE_CONSUMER is sent, and that the consumer does not subscribe again after its
+backoff."""
 
 RETURNED_MS = 1_500
-"""By then a consumer whose topic was unloaded is back, and one of them active."""
+"""The time in which consumers of an unloaded topic have subscribed again, and one of them is active."""
 
 KEYS = ("a", "b", "c", "d", "e", "f")
 
@@ -29,7 +29,7 @@ def second_exclusive_consumer() -> Case:
     plan.receive(first, 2, wait=True)
     return plan.case(
         "subscription/second-exclusive-consumer",
-        "A second consumer subscribes to an exclusive subscription that has one",
+        "A second consumer subscribes to an exclusive subscription that has a consumer",
         ("subscription.exclusive-one-consumer",),
         capabilities=("consumer",),
     )
@@ -97,7 +97,7 @@ def failover_active_consumer_leaves() -> Case:
 
 
 def state_listeners() -> Case:
-    """Unload the topic, and close one of two consumers: the other one becomes active on its partition."""
+    """Unload the topic, and close one of two consumers: the other one becomes active on that one's partition."""
     plan = Schedule()
     first_client, second_client = plan.client(), plan.client()
     first = plan.consumer(first_client, state_listener=True)
@@ -111,8 +111,8 @@ def state_listeners() -> Case:
     plan.wait_ops(plan.close(second))
     return plan.case(
         "subscription/state-listeners",
-        "Of two consumers of a failover subscription, on two partitions, each is told when it is active: as they come, "
-        "when they return, and when one leaves",
+        "Two failover consumers of two partitions learn when they are active: as they subscribe, when they reconnect, "
+        "and when one leaves",
         ("subscription.state-listener-follows-broker",),
         capabilities=("consumer", "state_listener", "partitioned_topics"),
         consumer={**EARLIEST, "subscription_type": "failover"},
@@ -147,7 +147,7 @@ def key_shared_two_consumers() -> Case:
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 24)
     return plan.case(
         "subscription/key-shared-two-consumers",
-        "Two Key_Shared consumers, and six keys with four messages each",
+        "Two Key_Shared consumers receive six keys with four messages each",
         ("subscription.key-shared-same-consumer",),
         consumer={"subscription_type": "key_shared"},
         capabilities=("consumer",),
@@ -167,7 +167,7 @@ def resubscribes_with_latest_position() -> Case:
     plan.wait_received(again, 4, deadline_ms=2_000)
     return plan.case(
         "subscription/resubscribes-with-latest-position",
-        "Three of six messages are acknowledged; the next consumer asks for the latest position",
+        "Three of six messages are acknowledged; the next consumer subscribes with the initial position latest",
         ("subscription.resumes-at-first-unacked", "subscription.unsubscribes-on-request"),
         capabilities=("consumer",),
     )
@@ -176,7 +176,7 @@ def resubscribes_with_latest_position() -> Case:
 NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
 
 SETTLED_MS = 500
-"""Time from the acknowledgments to an unload: an ACK that crosses it is lost."""
+"""Time from the acknowledgments to an unload: an ACK that arrives during the unload is lost."""
 
 UNLOADED_MS = 1_400
 """Time from an unload to the next consumer: a broker loads the topic, and deletes ledgers in the background."""
@@ -190,7 +190,7 @@ def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
 
 
 def _comes_late(plan: Schedule, client: int, expected: int) -> None:
-    """Unload the topic and store another message; then begin a new subscription at the earliest."""
+    """Unload the topic and store another message; then start a new subscription at the earliest message."""
     plan.wait_ms(SETTLED_MS)
     plan.broker("unload", topic="t")
     plan.wait_ms(UNLOADED_MS)
@@ -272,7 +272,7 @@ def ttl_checked_each_minute() -> Case:
 
 
 def readers_and_durable_subscription() -> Case:
-    """Begin each at the beginning, although a reader of the same name has read and acknowledged everything."""
+    """Start each reader at the beginning, although one of the same name has read and acknowledged everything."""
     plan, client = Schedule.with_client()
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
     durable = plan.consumer(client)
@@ -325,7 +325,7 @@ def two_positions() -> Case:
     plan.receive(last, 1, wait=True)
     return plan.case(
         "subscription/two-positions",
-        "Two new subscriptions of a topic with messages, one from its beginning and one from its end",
+        "Two new subscriptions of a topic with messages start at its beginning and at its end",
         ("subscription.asks-for-its-position",),
         capabilities=("consumer",),
     )
@@ -335,7 +335,7 @@ CASES = (
     two_positions(),
     closed_while_subscribing(
         "closed-while-subscribing",
-        "A consumer that the broker closed is closed by its application while its SUBSCRIBE is pending, and then "
+        "A consumer that the broker closed is closed by its application while its new SUBSCRIBE is pending, and then "
         "admitted",
         cut=False,
     ),

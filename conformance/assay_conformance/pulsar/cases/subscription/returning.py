@@ -1,4 +1,4 @@
-"""Coming back: consumers and readers that are refused again and again, cut off, closed beside others, or idle."""
+"""Reconnecting: consumers and readers that are refused repeatedly, cut off, closed while others stay, or idle."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from assay_conformance.model.case import Case, Limits, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction, Fault
 
 PATIENT = Limits(operation_ms=12_000, case_ms=40_000, least_wall_ms=800)
-"""For Cases in which a consumer that has given up is waited for: longer than any client waits between attempts."""
+"""For Cases in which a consumer may have given up: longer than any client pauses between attempts."""
 
 LONGEST_WAIT_MS = 7_000
 
 
 def _is_back(plan: Schedule, admitted: int, consumer: int, messages: int) -> None:
-    """Wait until so many SUBSCRIBEs were admitted in all; then receive what there is."""
+    """Wait until so many SUBSCRIBEs were admitted in all; then receive the messages."""
     plan.wait_frame("SUCCESS", Direction.TO_CLIENT, admitted)
     plan.wait_ops(plan.receive(consumer, messages, STARVED_MS))
 
 
 def refused_repeatedly(words: str, title: str, error: str, *, durable: bool = True) -> Case:
-    """Refuse the return; nothing is received meanwhile, so the client returns only because it is open."""
+    """Refuse the reconnect; nothing is received meanwhile, so the client reconnects only because the consumer is
+    open."""
     plan = Schedule()
     reads: dict[str, Any] = {} if durable else {"durable": False}
     plan.broker("store_entries", topic="t", entries=plains(range(2)))
@@ -45,9 +46,8 @@ def refused_repeatedly(words: str, title: str, error: str, *, durable: bool = Tr
 
 
 def cut_while_returning() -> Case:
-    """Cut three connections: with the second SUBSCRIBE, which is lost, the third one, and the permits of the fourth.
-
-    A client that does not return after one of them is judged by that.
+    """Cut three connections: at the second SUBSCRIBE, which is lost, after the third one, and at the FLOW after the
+    fourth. A client that does not reconnect after one of them fails there.
     """
     plan, consumer = Schedule.with_consumer()
     opened = plan.last
@@ -58,10 +58,10 @@ def cut_while_returning() -> Case:
     plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
     return plan.case(
         "subscription/cut-while-returning",
-        "A consumer comes back, and its connection is lost at SUBSCRIBE, behind it, and behind its FLOW",
+        "A consumer reconnects, and its connection is lost at SUBSCRIBE, after it, and after its FLOW",
         ("subscription.keeps-reconnecting",),
         capabilities=("consumer",),
-        # A client may notice a SUBSCRIBE that was lost when its time is over.
+        # A client may notice a lost SUBSCRIBE only at its time-out.
         client={"operation_timeout_ms": 3_000},
         consumer=EARLIEST,
         faults=(
@@ -75,7 +75,7 @@ def cut_while_returning() -> Case:
 
 
 def one_of_two_closed() -> Case:
-    """Close one of two consumers; the connection that they share stays."""
+    """Close one of two consumers; the connection that they share stays open."""
     plan, client = Schedule.with_client()
     closed, other = plan.consumer(client), plan.consumer(client, "u")
     plan.broker("unload", topic="t")
@@ -86,7 +86,7 @@ def one_of_two_closed() -> Case:
     plan.wait_ops()
     return plan.case(
         "subscription/one-of-two-closed",
-        "The broker closes one of two consumers of a client, and refuses it once when it comes back",
+        "The broker closes one of two consumers of a client, and refuses its first new SUBSCRIBE",
         ("subscription.keeps-reconnecting",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
@@ -124,7 +124,7 @@ def idle_through_a_restart() -> Case:
     _is_back(plan, 2, consumer, 2)
     return plan.case(
         "subscription/idle-through-a-restart",
-        "The broker of a consumer that is not received from dies and comes up again",
+        "The broker of a consumer that is not received from crashes and starts again",
         ("subscription.keeps-reconnecting",),
         capabilities=("consumer",),
         consumer=EARLIEST,
@@ -133,7 +133,7 @@ def idle_through_a_restart() -> Case:
 
 
 def refused_for_good() -> Case:
-    """Refuse a return for good, and wait for as long as any client pauses: it may try regardless."""
+    """Refuse the reconnect for good, and wait longer than any client pauses, since it may try again."""
     plan, consumer = Schedule.with_consumer()
     opened = plan.last
     plan.wait_fired(1)
@@ -141,7 +141,7 @@ def refused_for_good() -> Case:
     plan.wait_ops(plan.receive(consumer, 1, LONGEST_WAIT_MS))
     return plan.case(
         "subscription/refused-for-good",
-        "A consumer that comes back is no longer authorized; then its application receives",
+        "A consumer that reconnects is no longer authorized; then its application receives",
         ("subscription.keeps-reconnecting",),
         capabilities=("consumer",),
         faults=(
@@ -155,17 +155,17 @@ def refused_for_good() -> Case:
 CASES = (
     refused_repeatedly(
         "refused-as-not-ready",
-        "A consumer comes back to a broker that is not ready for it three times",
+        "A consumer reconnects to a broker that is not ready for it three times",
         "ServiceNotReady",
     ),
     refused_repeatedly(
         "refused-as-busy",
-        "A consumer comes back three times while its broker holds on to its connection before",
+        "A consumer reconnects three times while its broker still has its previous connection",
         "ConsumerBusy",
     ),
     refused_repeatedly(
         "reader-refused-as-not-ready",
-        "A reader comes back to a broker that is not ready for it three times",
+        "A reader reconnects to a broker that is not ready for it three times",
         "ServiceNotReady",
         durable=False,
     ),

@@ -47,15 +47,14 @@ def _pattern(words: str, title: str, requirements: tuple[str, ...], again_ms: in
 
 
 def _born_unwatched(words: str, title: str, fault: Callable[[int], Fault]) -> Case:
-    """Create a matching topic and write to it while the watcher of its consumer is away.
-
-    `fault` gets the step after which the topic is there.
+    """Create a matching topic and write to it while the consumer's watcher has no connection. `fault` gets the step
+    that creates the topic.
     """
     plan = Schedule()
     plan.broker("delete", topic="news-new")
     client = plan.client()
     plan.wait_ops(plan.send(plan.producer(client, "news-old"), 3))
-    # Its own client, so that a connection that is held or lost is the watcher's alone.
+    # On a client of its own, so that a held or lost connection is only the watcher's.
     consumer = plan.consumer(plan.client(), NEWS, pattern="news-.*")
     plan.wait_fired(0)
     plan.wait_ops(plan.send(plan.producer(client, "news-new"), 3))
@@ -73,7 +72,7 @@ def _born_unwatched(words: str, title: str, fault: Callable[[int], Fault]) -> Ca
 
 
 def pattern_while_watcher_is_lost() -> Case:
-    """Create the topic before the client has come back: what is pushed from then on does not name it."""
+    """Create the topic before the client has reconnected: later notifications do not name it."""
     plan = Schedule()
     plan.broker("delete", topic="news-new")
     plan.wait_ops(plan.send(plan.producer(plan.client(), "news-old"), 3))
@@ -87,7 +86,8 @@ def pattern_while_watcher_is_lost() -> Case:
     plan.wait_ops(plan.receive(consumer, 3, STARVED_MS + 4 * LOOK_AGAIN_MS))
     return plan.case(
         "subscription/pattern-while-watcher-is-lost",
-        "All connections are lost, and a topic that matches a pattern is created before its consumer has come back",
+        "All connections are lost, and a topic that matches a consumer's pattern is created before the consumer has "
+        "reconnected",
         ("subscription.pattern-finds-new-topics",),
         capabilities=("producer", "consumer", "topic_patterns", "topic_watcher"),
         topology=NAMES,
@@ -155,7 +155,7 @@ def acks_on_two_topics() -> Case:
 
 
 class _Twice(NamedTuple):
-    """A list that names a topic twice: of so many `partitions`, and with a handler."""
+    """A list that names a topic twice, with this number of `partitions`, and with a handler or without."""
 
     words: str
     what: str
@@ -198,12 +198,12 @@ def _named_twice(twice: _Twice) -> Case:
 CASES = (
     _born_unwatched(
         "pattern-while-watcher-is-late",
-        "A topic that matches a pattern is created while the broker has not been asked to watch, and is found",
+        "A topic that matches a pattern is created before the broker gets WATCH_TOPIC_LIST, and is found",
         lambda born: Fault(trigger=up("WATCH_TOPIC_LIST"), action=Hold(overtake=True), until=Until(step=born)),
     ),
     _born_unwatched(
         "pattern-while-watcher-is-away",
-        "A topic that matches a pattern is created when the watcher's connection was lost, and is found",
+        "A topic that matches a pattern is created while the watcher's connection is lost, and is found",
         lambda _born: Fault(trigger=down("WATCH_TOPIC_LIST_SUCCESS"), action=Cut()),
     ),
     pattern_while_watcher_is_lost(),

@@ -1,4 +1,4 @@
-"""Consumers that unsubscribe, and are closed then."""
+"""Consumers that unsubscribe and are then closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TWO = Topology(topics=(Topic(name="news-a"), Topic(name="news-b")))
 
 
 def _unsubscribed(words: str, title: str, topology: Topology, *capabilities: str, pattern: str = "") -> Case:
-    """Unsubscribe a consumer that received what was sent, so each of its topics is served."""
+    """Unsubscribe a consumer that received what was sent, so each of its topics is in use."""
     plan = Schedule()
     client, names = plan.client(), [topic.name for topic in topology.topics]
     consumer = plan.consumer(client, names, pattern=pattern)

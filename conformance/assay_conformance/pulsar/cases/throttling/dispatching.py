@@ -1,4 +1,4 @@
-"""Dispatch rates of a few messages a second, since a period is a whole second at least."""
+"""Dispatch rates of a few messages a second, since a rate period is at least one second."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ def dispatch_rate() -> Case:
 
 
 def overshoot_is_repaid() -> Case:
-    """Take the tokens of four periods by ten entries of four messages; the next one has to wait for them.
-
-    They are stored before the consumer subscribes: a read that waits for messages gets the tokens that were added
+    """Use up the tokens of four periods by ten entries of four messages; the next entry has to wait for new tokens.
+    Entries are stored before the consumer subscribes, since a read that waits for messages gets the tokens added
     meanwhile.
     """
     plan = Schedule()
@@ -53,7 +52,7 @@ def overshoot_is_repaid() -> Case:
     plan.wait_received(consumer, 41)
     return plan.case(
         "throttling/overshoot-is-repaid",
-        "Forty messages are sent at once at a rate of ten, and nothing in the next three periods",
+        "Forty messages are dispatched at once at a rate of ten, and none in the next three periods",
         ("throttling.repays-overshoot",),
         capabilities=("consumer",),
         topology=DISPATCH,
@@ -81,7 +80,7 @@ def tighter_of_two_rates() -> Case:
     plan.wait_received(consumer, 25)
     return plan.case(
         "throttling/tighter-of-two-rates",
-        "Ten messages and a million bytes a second: the messages are the tighter limit",
+        "With rates of ten messages and a million bytes a second, the number of messages is the tighter limit",
         ("throttling.messages-and-bytes-together",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, bytes=1_000_000)),)),
@@ -99,7 +98,7 @@ def redelivered_repeatedly() -> Case:
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 20, deadline_ms=3_000)
     return plan.case(
         "throttling/redelivered-repeatedly",
-        "Ten messages, as many as the rate of a second, are nacked again and again",
+        "Ten messages, the rate of one second, are nacked again and again",
         ("throttling.redelivery-is-charged",),
         capabilities=("consumer", "nack_delay"),
         topology=DISPATCH,
@@ -174,8 +173,7 @@ def topic_policy_overrules_namespace() -> Case:
     )
     return plan.case(
         "throttling/topic-policy-overrules-namespace",
-        "A namespace has a rate of ten messages a second; of its topics one has four, one twenty-five, one no rate of "
-        "its own",
+        "A namespace has a rate of ten messages a second; one of its topics has four, one twenty-five, and one no rate",
         ("throttling.nearest-policy-wins",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
@@ -190,7 +188,7 @@ def period_of_three_seconds() -> Case:
     plan.wait_received(consumer, 20, deadline_ms=3_000)
     return plan.case(
         "throttling/period-of-three-seconds",
-        "Ten messages in three seconds, from a backlog of a hundred",
+        "Ten messages every three seconds are dispatched from a backlog of a hundred",
         ("throttling.rate-period-respected",),
         capabilities=("consumer",),
         topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, period_s=3)),)),
@@ -204,7 +202,7 @@ def precise_dispatcher_flow_control() -> Case:
     plan.wait_received(consumer, 120)
     return plan.case(
         "throttling/precise-dispatcher-flow-control",
-        "A receiver queue of twelve messages, and batches of six",
+        "Batches of six messages are dispatched to a receiver queue of twelve",
         ("throttling.precise-dispatcher-flow-control",),
         capabilities=("consumer",),
         topology=Topology(settings=BrokerSettings(precise_flow_control=True)),
@@ -217,7 +215,7 @@ def batch_counts_once() -> Case:
     plan.wait_ms(3_200)
     return plan.case(
         "throttling/batch-counts-once",
-        "Batches of four messages, where ten entries are dispatched in a second",
+        "Batches of four messages are dispatched at ten entries a second",
         ("throttling.batch-counts-once",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(rate_counts_entries=True)),
@@ -231,7 +229,8 @@ def short_backlog_not_throttled() -> Case:
     plan.wait_received(consumer, 60)
     return plan.case(
         "throttling/short-backlog-not-throttled",
-        "Sixty messages with a rate of ten, on a broker that throttles only subscriptions with a backlog",
+        "Sixty messages are sent with a dispatch rate of ten, on a broker that throttles only subscriptions with a "
+        "backlog",
         ("throttling.no-backlog-not-throttled",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(throttles_caught_up=False)),
@@ -245,7 +244,8 @@ def long_backlog_is_throttled() -> Case:
     plan.receive(consumer, 60, wait=True)
     return plan.case(
         "throttling/long-backlog-is-throttled",
-        "Twelve hundred messages with a rate of twenty, on a broker that throttles only subscriptions with a backlog",
+        "1,200 messages are sent with a dispatch rate of twenty, on a broker that throttles only subscriptions with a "
+        "backlog",
         ("throttling.no-backlog-not-throttled",),
         capabilities=("producer", "consumer"),
         producer={"max_pending_messages": 2_000},
@@ -259,7 +259,7 @@ def long_backlog_is_throttled() -> Case:
 
 
 def redelivery_and_backlog() -> Case:
-    """Request eight redeliveries in every turn: the consumer gets no more of the rate than one that does not."""
+    """Request eight redeliveries in every round: they must not give the consumer a larger share of the rate."""
     plan, consumer = Schedule.with_consumer_of(plains(range(80)), receives=10)
     for _ in range(10):
         plan.nack(consumer, numbers=list(range(8)))

@@ -1,4 +1,4 @@
-"""Publish rates of a few messages a second, since a period is a whole second, and limits on pending sends."""
+"""Publish rates of a few messages a second, since a rate period is one second, and limits on pending sends."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def too_many_pending_publishes() -> Case:
 
 
 def publish_buffer_full() -> Case:
-    """Fill the publish buffer by two connections: each alone could go on, but the limit is for both together."""
+    """Fill the publish buffer over two connections: neither reaches the limit alone, but both do together."""
     plan = Schedule()
     with plan.held():
         producers = [plan.producer(plan.client()) for _ in range(2)]
@@ -70,13 +70,12 @@ def publish_buffer_full() -> Case:
 
 
 def ten_periods_of_publishing() -> Case:
-    """Send 240 messages: twenty use the tokens that are there, and the others take eleven seconds."""
+    """Send 240 messages: the available tokens suffice for twenty, and the others take eleven seconds."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(
         "throttling/publish-rate-for-ten-periods",
-        "Two hundred and forty messages are published at once with a publish rate of twenty a second: no faster, no "
-        "slower",
+        "240 messages are published at once with a publish rate of twenty a second: no faster, no slower",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
         limits=Limits(operation_ms=30_000, case_ms=50_000, least_wall_ms=10_500),

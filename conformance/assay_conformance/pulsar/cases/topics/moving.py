@@ -9,10 +9,11 @@ from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, F
 UNLOADS: tuple[dict[str, int], ...] = ({}, {"broker": 1}, {"broker": 0})
 
 SHORT_MS = 700
-"""Time of a last receive that gets nothing: longer than any answer takes."""
+"""Time-out of a last receive that gets nothing: longer than any answer takes."""
 
 BACK_MS = 8_500
-"""Time of a receive of all that was sent: longer than clients rest that do not come back at once, as pulsar-rs."""
+"""Time-out of a receive of everything sent: longer than the pause of clients that do not reconnect at once, as
+pulsar-rs."""
 
 
 def repeated_moves() -> Case:
@@ -31,7 +32,8 @@ def repeated_moves() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/repeated-moves",
-        "A topic is unloaded, moved and moved back, without an assigned broker in the close, while messages are sent",
+        "A topic is unloaded, moved and moved back while messages are sent, without an assigned broker in the close "
+        "commands",
         ("topics.ownership-change-loses-nothing",),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
@@ -90,7 +92,7 @@ def assigned_broker_not_owner() -> Case:
 
 
 def repeated_restarts() -> Case:
-    """Restart like `repeated_moves` moves, with two broker crashes and one orderly stop."""
+    """Restart brokers as `repeated_moves` moves the topic: two crashes and one orderly stop."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))
@@ -105,7 +107,7 @@ def repeated_restarts() -> Case:
     plan.wait_ops()
     return plan.case(
         "topics/repeated-restarts",
-        "A broker crashes, stops in order, and crashes again, while messages are sent",
+        "A broker crashes, shuts down cleanly, and crashes again, while messages are sent",
         ("topics.ownership-change-loses-nothing",),
         consumer=EARLIEST,
         limits=AROUND_RESTARTS,
@@ -113,9 +115,8 @@ def repeated_restarts() -> Case:
 
 
 def non_persistent(words: str, verb: str, **args: str) -> Case:
-    """Move a non-persistent topic; nothing is acknowledged.
-
-    What is sent once the topic is back may arrive or not, by which client reconnects first.
+    """Move a non-persistent topic; nothing is acknowledged. Whether messages sent after the move arrive depends on
+    which client reconnects first.
     """
     plan, client = Schedule.with_client()
     producer, consumer = plan.producer(client), plan.consumer(client)
@@ -149,7 +150,7 @@ def migrated_to_another_cluster() -> Case:
 
 
 def migrated_while_away() -> Case:
-    """Who comes back is sent to the other cluster while its registration waits for an answer, which never comes."""
+    """Send TOPIC_MIGRATED to reconnecting clients while their registration waits for an answer, which never comes."""
     plan, client = Schedule.with_client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer, 3))
@@ -157,7 +158,7 @@ def migrated_while_away() -> Case:
     plan.wait_fired(0)
     plan.broker("migrate", topic="t", broker=1)
     plan.send(producer, 3)
-    # Beside the sends: who stands still is waited for once.
+    # While sends run: a client that stalls is waited for only once.
     plan.receive(consumer, 6, BACK_MS // 2)
     plan.wait_ops()
     return plan.case(
@@ -182,7 +183,7 @@ def deleted_with_open_producer() -> Case:
     plan.wait_ms(SHORT_MS)
     return plan.case(
         "topics/deleted-with-open-producer",
-        "A producer loses its connection, and its topic is gone when it reconnects",
+        "A producer loses its connection, and its topic is deleted before it reconnects",
         ("topics.topic-not-found-is-final",),
         capabilities=("producer",),
         producer={"send_timeout_ms": 3_000},
@@ -200,7 +201,7 @@ def deleted_with_open_consumer() -> Case:
     plan.wait_ms(2 * SHORT_MS)
     return plan.case(
         "topics/deleted-with-open-consumer",
-        "A consumer loses its connection, and its topic is gone when it reconnects",
+        "A consumer loses its connection, and its topic is deleted before it reconnects",
         ("topics.topic-not-found-is-final",),
         capabilities=("consumer",),
         faults=(
@@ -234,10 +235,10 @@ CASES = (
     non_persistent("-unloaded", "unload", topic="t"),
     repeated_moves(),
     repeated_restarts(),
-    _moved("assigned-broker", "A topic moves, and the close of its producer and consumer names the new broker"),
+    _moved("assigned-broker", "A topic moves, and CLOSE_PRODUCER and CLOSE_CONSUMER name the new broker"),
     _moved(
         "assigned-broker-rejects",
-        "A topic moves, the close of its producer and consumer names the new broker, which refuses one connection",
+        "A topic moves; CLOSE_PRODUCER and CLOSE_CONSUMER name the new broker, which refuses one connection",
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
     assigned_broker_not_owner(),

@@ -12,7 +12,7 @@ from assay_conformance.pulsar.cases.routing.modes import MANY_KEYS, send_keys
 
 _QUICKLY = {"partitions_update_ms": 300}
 _FOUND_MS = 1_500
-"""By then, with an update every 300 ms, partitions are found, registered with, and used."""
+"""The time in which added partitions are found, registered with and used, with an update every 300 ms."""
 _TURNS: Config = {"routing": "round_robin", "batching": False}
 _CAN_GROW = ("producer", "partitioned_topics")
 
@@ -82,13 +82,14 @@ def _by_keys(plan: Schedule, producer: int) -> None:
 
 
 def _by_turns(plan: Schedule, producer: int) -> None:
-    """Send by turns; one message has a key, and does not take part in round robin."""
+    """Send in turn; one message has a key, and does not take part in the round robin."""
     send_keys(plan, producer, MANY_KEYS[:1])
     plan.send(producer, 10)
 
 
 def grows_under_load() -> tuple[Case, ...]:
-    """Send once the new partitions were found: with keys, in turn, and by a router, with both intervals."""
+    """Send once the new partitions were found: with keys, in turn, and by a custom router, with both update
+    intervals."""
     quick = (*_CAN_GROW, "short_partitions_update")
     return (
         _grows_under(
@@ -117,8 +118,8 @@ def grows_under_load() -> tuple[Case, ...]:
         ),
         _grows_under(
             "partitions-added-keys-and-round-robin",
-            "Three partitions are added to a topic of two, updated once a minute; then 24 keys and ten in turn are "
-            "sent",
+            "Three partitions are added to a topic of two, updated once a minute; then 24 keys and ten messages in "
+            "turn are sent",
             62_000,
             _by_keys,
             _by_turns,
@@ -148,8 +149,8 @@ def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fie
     plan.wait_ops(plan.receive(consumer, 7, STARVED_MS), plan.receive(listens, 7, STARVED_MS))
     return plan.case(
         f"topics/{words}",
-        f"Three partitions are added to two topics of two, whose clients update them every {update_ms} ms, behind an "
-        "update; of one the producer starts lazily, and the consumer has a handler",
+        f"Three partitions are added to two topics of two, whose clients update them every {update_ms} ms, after an "
+        "update; on one of them the producer starts lazily and the consumer has a handler",
         ("topics.finds-added-partitions", "topics.uses-added-partitions", "delivery.reaches-waiting-receive"),
         topology=Topology(topics=tuple(Topic(name=topic, partitions=2) for topic in ("t", "u"))),
         capabilities=(*_CAN_GROW, "consumer", "message_listener", "lazy_start", *capabilities),
@@ -160,14 +161,11 @@ def grows_behind_an_update(words: str, update_ms: int, *capabilities: str, **fie
 
 
 _UPDATED_MS = 1_000
-"""An update that was due so long ago is over."""
+"""The time in which an update that was due has ended."""
 
 
 def added_partition_refused(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
-    """Refuse every PRODUCER of the added partition, however often it is asked for.
-
-    A message may be meant for it, and times out.
-    """
+    """Refuse every PRODUCER of the added partition. A message for that partition times out."""
     plan, producer = Schedule.with_producer()
     plan.wait_ops(plan.send(producer, 2))
     plan.broker("grow", topic="t", partitions=3)

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
 
 
 class _Handed(NamedTuple):
-    """A message of a batch that came with an ack_set. `left`: how many more times than it was handed over, this time
+    """A message of a batch that came with an ack_set. `left`: how many more times than it was delivered, this time
     included, its entry had come with its bit set."""
 
     message: Received

@@ -54,7 +54,7 @@ class _Kept:
     """Of one subscription. `uncovered`: those that no cumulative ACK has settled, in order; the others are not
     looked at again.
     `void`: what a cumulative ACK named that settles nothing, and that has not come again. `odd`: a fault wrote bits
-    into an ACK, and what a broker makes of those for a message that has none, and of the permits behind it, is its own
+    into an ACK, and what a broker makes of those for a message that has none, and of the permits after it, is its own
     affair."""
 
     named: dict[Position, _Named] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class _Course:
         return self._timeline.broker_account(member.session).left.outstanding
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
-        """Return whether the member came behind the ACK, with permits while no consumer had the entry."""
+        """Return whether the member came after the ACK, with permits while no consumer had the entry."""
         left = named.holder.left
         if left is None or member.joined.seq < ack.seq or self._permits_left(member) <= 0:
             return False

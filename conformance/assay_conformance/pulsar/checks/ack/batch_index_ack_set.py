@@ -30,7 +30,7 @@ from assay_conformance.pulsar.timeline.courses import SessionOver, SettleComplet
 class _Delivery:
     """A batch as it came, until it came again. `closed`: messages that came settled, now or before;
     `called`: acks of its messages that succeeded, by place; `reached`: likewise, cumulative ones. It has neither where
-    an earlier copy was still to be handed over: which of the two a call is about is not known then."""
+    an earlier copy was still to be delivered: which of the two a call is about is not known then."""
 
     batch: BatchEntry
     frame: Frame

@@ -38,7 +38,7 @@ class _Ack(NamedTuple):
 
 class _Session:
     """Calls that no ACK has named yet, the last ACK, and which named each entry last: a call that waits for the
-    broker's answer ends behind it."""
+    broker's answer ends after it."""
 
     def __init__(self) -> None:
         self.waiting: dict[Entry, Call] = {}

@@ -61,7 +61,7 @@ def _left_over(owed: list[Owed]) -> Iterator[Owed]:
 def _judge_forgotten(timeline: Timeline, owed: Owed) -> Says:
     """Judge whether an ack was forgotten.
 
-    Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER.
+    Only an ack that the client took over is owed; its completion may come after the CLOSE_CONSUMER.
     """
     ack, over, interval = owed.ack, owed.over, timeline.ack_interval_ns(owed.ack.call.consumer)
     closing, asked = ack.call.consumer.closing, ack.call.invoke

@@ -122,7 +122,7 @@ def _judge_handed_over(timeline: Timeline, held: _Held) -> Says:
         "handed-over-again",
         f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "
         f"{call.message.message_id.batch_index} of the batch {call.entry}, which came again at {ms(again.t_ns)}; "
-        f"expected that message to be dropped; it was handed over at {ms(handed.t_ns)}",
+        f"expected that message to be dropped; it was delivered at {ms(handed.t_ns)}",
         *(call.invoke, again, handed),
     )
 

@@ -46,7 +46,7 @@ class _Held:
 
 class _Course:
     """Of the messages of one consumer. `reached`: topic -> the furthest cumulative ack: what it covers stays covered
-    when its ACK has left. `copies`: how often an entry came that was not handed over yet. `used`: messages that each
+    when its ACK has left. `copies`: how often an entry came that was not delivered yet. `used`: messages that each
     session had to drop."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
@@ -175,7 +175,7 @@ def _judge_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Rec
     yield breach(
         "handed-over-again",
         f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
-        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected it to be dropped; it was handed over at "
+        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected it to be dropped; it was delivered at "
         f"{ms(handed.t_ns)}",
         *(call.invoke, again, handed),
     )

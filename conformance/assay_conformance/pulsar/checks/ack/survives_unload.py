@@ -84,7 +84,7 @@ def survives_unload(timeline: Timeline) -> Says:
 
     A broker that closes a topic in order writes its cursors as they are, and closes the consumers first. One that dies
     has written a cursor at most once a period: an acknowledgment was written for certain when another one came a whole
-    period behind it (then a write was allowed in between, and wrote both), or the regular flush of cursors was due
+    period after it (then a write was allowed in between, and wrote both), or the regular flush of cursors was due
     since. Later acknowledgments may be known or not.
 
     No redelivery is expected of a message that may wait for something else: a rate, a limit of unacknowledged messages,

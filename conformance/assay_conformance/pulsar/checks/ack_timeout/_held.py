@@ -22,7 +22,7 @@ from assay_conformance.pulsar.timeline.courses import (
 
 
 class Held(NamedTuple):
-    """`event`: the agent's word of it, by which it was handed over at the latest; `frame`: what brought it, before
+    """`event`: the agent's word of it, by which it was delivered at the latest; `frame`: what brought it, before
     which it was not."""
 
     entry: Entry
@@ -45,7 +45,7 @@ class EndedHold(NamedTuple):
 
 
 def ended(timeline: Timeline) -> Iterator[EndedHold]:
-    """Yield whole entries that were handed over and held until something ended that.
+    """Yield whole entries that were delivered and held until something ended that.
 
     They were neither acknowledged nor nacked, nor to go round by a retry letter that fails.
     """
@@ -56,8 +56,8 @@ def ended(timeline: Timeline) -> Iterator[EndedHold]:
 def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[EndedHold]:
     """Yield the ends of what a consumer held.
 
-    `unsure`: what may be held since an unknown time, as what was handed over twice, or not at all, as what comes again
-    behind its acknowledgment.
+    `unsure`: what may be held since an unknown time, as what was delivered twice, or not at all, as what comes again
+    after its acknowledgment.
     """
     held: dict[Entry, Held] = {}
     settled = Settled()

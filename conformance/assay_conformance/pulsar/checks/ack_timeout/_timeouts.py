@@ -13,7 +13,7 @@ DEFAULT_TICK_MS = 1_000
 
 
 class Span(NamedTuple):
-    """When, after a message was handed over, it may and must be asked for; without the tolerances."""
+    """When, after a message was delivered, it may and must be asked for; without the tolerances."""
 
     least_ns: int
     most_ns: int
@@ -33,7 +33,7 @@ def timed(timeline: Timeline) -> Iterator[tuple[Consumer, Span]]:
 
 class HeldStep(NamedTuple):
     """A moment, and the last MESSAGE of each entry on the sessions that run. `frame`: what a message came with that is
-    handed over while its session runs; `is_sure`: that no other copy may be meant."""
+    delivered while its session runs; `is_sure`: that no other copy may be meant."""
 
     moment: Moment
     last: dict[Entry, Frame]

@@ -32,9 +32,9 @@ class _Holdings:
     is_unsure: bool = False
     acked: dict[Entry, set[int]] = field(default_factory=dict)
     handed: dict[Entry, set[int]] = field(default_factory=dict)
-    """Members of an entry that were handed over since it came last."""
+    """Members of an entry that were delivered since it came last."""
     of_unknown_copy: set[Entry] = field(default_factory=set)
-    """Batches that came again before all of them had been handed over: which copy the others are of is not known."""
+    """Batches that came again before all of them had been delivered: which copy the others are of is not known."""
 
     def see(self, step: HeldStep) -> None:
         """Take in what is no request and no end."""
@@ -69,7 +69,7 @@ class _Holdings:
         earlier = [one for one in self.held_since if call.covers(one) and one != call.entry] if call.cumulative else []
         for entry in [*earlier, call.entry] if len(done) >= size else earlier:
             since = self.held_since.get(entry)
-            # What was handed over since is another copy, with a clock of its own.
+            # What was delivered since is another copy, with a clock of its own.
             if since is not None and since.seq <= call.invoke.seq:
                 del self.held_since[entry]
                 # In time, whatever tick a client looks at: half the time-out before it may be over at the earliest.

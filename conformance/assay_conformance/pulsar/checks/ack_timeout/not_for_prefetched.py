@@ -14,7 +14,7 @@ Waited = tuple[Consumer, Entry, Frame, Event]
 def _waited(timeline: Timeline) -> Iterator[Waited]:
     """Yield entries that waited in the queue for longer than the time-out.
 
-    They waited until they were handed over, or until a request named them.
+    They waited until they were delivered, or until a request named them.
     """
     for consumer, span in timed(timeline):
         handed: set[Entry] = set()
@@ -38,7 +38,7 @@ def not_for_prefetched(timeline: Timeline, waited: Waited) -> Says:
     if not isinstance(event, Frame):
         yield Exercised(event)
         return
-    timeline.bounds.check_fair("ack-timeout", frame.t_ns, event.t_ns, what="whether it was handed over")
+    timeline.bounds.check_fair("ack-timeout", frame.t_ns, event.t_ns, what="whether it was delivered")
     yield breach(
         "prefetched-asked-for",
         f"consumer {consumer.handle} got {entry} at {ms(frame.t_ns)} and requested its redelivery "

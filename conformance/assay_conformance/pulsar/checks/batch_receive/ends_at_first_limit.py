@@ -61,7 +61,7 @@ def _times(call: _Call) -> tuple[int, int]:
 def _full(timeline: Timeline, call: _Call) -> Frame | None:
     """Return the MESSAGE with which as many messages as a batch may have lay in the client; None where they never did.
 
-    Only messages count that were not handed over before.
+    Only messages count that were not delivered before.
     """
     most, there = call.limits.messages, 0
     first = _first_message(timeline, call)

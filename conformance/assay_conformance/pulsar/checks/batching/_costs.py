@@ -81,7 +81,7 @@ def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
 
 
 def _is_flushed(timeline: Timeline, handle: int) -> bool:
-    """Return whether it is flushed, by a flush or a synchronous send, with messages behind it."""
+    """Return whether it is flushed, by a flush or a synchronous send, with messages after it."""
     sends = timeline.sends_of(handle)
     flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
     flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]

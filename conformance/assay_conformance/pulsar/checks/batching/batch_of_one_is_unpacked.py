@@ -16,7 +16,7 @@ def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
 
 @check("batching.batch-of-one-is-unpacked", of=lambda timeline: offers(timeline, _batches_of_one(timeline)))
 def batch_of_one_is_unpacked(timeline: Timeline, offer: Offer) -> Says:
-    """batching.batch-of-one-is-unpacked: the message of a batch of one is handed over, without the header it has in
+    """batching.batch-of-one-is-unpacked: the message of a batch of one is delivered, without the header it has in
     the batch."""
     handle, member, got = offer.consumer.handle, offer.member, offer.taken
     if got is not None:

@@ -44,7 +44,7 @@ def _judge_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: di
     if chunk.fate is not ChunkFate.COMPLETE:
         yield breach(
             "fragment-delivered",
-            f"consumer {got.handle} handed over {entry} at {ms(got.t_ns)}, which is one chunk (id {meta.chunk_id}) of "
+            f"consumer {got.handle} delivered {entry} at {ms(got.t_ns)}, which is one chunk (id {meta.chunk_id}) of "
             f"{meta.chunks}; expected no message before all its chunks had arrived in order",
             *(frame, got),
         )

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, b
 
 
 def _ends(timeline: Timeline) -> Iterator[tuple[Completion, Frame]]:
-    """Yield how sends ended behind the first chunk of their producer, and that chunk."""
+    """Yield how sends ended after the first chunk of their producer, and that chunk."""
     chunks: dict[int, Frame] = {}
     for unit in timeline.units:
         handle = unit.line.handle or 0

@@ -52,7 +52,7 @@ class _Sent(NamedTuple):
 
 
 def _sent(timeline: Timeline) -> Iterator[_Sent]:
-    """Yield what was sent, not behind a SEND_ERROR of its session, for what follows may be sent again there."""
+    """Yield what was sent, not after a SEND_ERROR of its session, for what follows may be sent again there."""
     splits, begun, unclear = dict[tuple[int, str], _Split](), set[str](), set[int]()
     for frame in timeline.events.frames("SEND", "SEND_ERROR"):
         session, meta = timeline.session_of(frame), frame.meta

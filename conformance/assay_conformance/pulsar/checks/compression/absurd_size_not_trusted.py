@@ -50,7 +50,7 @@ def _is_absurd(frame: Frame) -> bool:
 
 
 def _messages(timeline: Timeline, after: Frame) -> Iterator[Frame]:
-    """Yield the whole messages behind an event; the chunking checks judge those in chunks."""
+    """Yield the whole messages after an event; the chunking checks judge those in chunks."""
     for frame in timeline.events.frames("MESSAGE"):
         alone = frame.meta is not None and frame.meta.chunk_id is None and frame.members
         if frame.seq > after.seq and alone and to_client(frame) and frame.intact and not _is_absurd(frame):

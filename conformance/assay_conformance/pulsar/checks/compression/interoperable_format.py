@@ -31,7 +31,7 @@ def interoperable_format(timeline: Timeline) -> Says:
     receives what any producer compressed.
 
     Wrong sizes, and other defects in the body of a batch, are judged by other requirements, and so is what a client
-    does behind bytes that are no frame.
+    does after bytes that are no frame.
     """
     yield from each(timeline.units, _judge_in_format)
     yield from each(offers(timeline, _compressed(timeline)), _judge_received, timeline)

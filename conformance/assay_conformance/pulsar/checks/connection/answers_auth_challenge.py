@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 def _challenges(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
-    """Yield every AUTH_CHALLENGE with no other open on its connection, and the AUTH_RESPONSE behind it."""
+    """Yield every AUTH_CHALLENGE with no other open on its connection, and the AUTH_RESPONSE after it."""
     open_ones: dict[int, Frame] = {}
     for frame in timeline.events.frames("AUTH_CHALLENGE", "AUTH_RESPONSE"):
         if frame.command == "AUTH_CHALLENGE" and frame.to_receiver:

@@ -29,7 +29,7 @@ def answers_ping(timeline: Timeline, pinged: tuple[Frame, Frame | None]) -> Says
     """connection.answers-ping: each PING written to the client is answered by a PONG at once: no timer is involved.
 
     Not judged where a publish rate stops the broker from reading, since it is then unknown when PONG was written, nor
-    behind bytes that are no frame: a client cannot read anything there.
+    after bytes that are no frame: a client cannot read anything there.
     """
     ping, pong = pinged
     if pong is None and timeline.connection(ping.conn).has_seen(ping, Why.NOT_A_FRAME):

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 class _Written(NamedTuple):
-    """What a client wrote: ahead of CONNECTED, or first behind it. `connect`: the first frame, where it is CONNECT."""
+    """What a client wrote: ahead of CONNECTED, or first after it. `connect`: the first frame, where it is CONNECT."""
 
     frame: Frame
     connect: Frame | None
@@ -17,7 +17,7 @@ class _Written(NamedTuple):
 
 
 def _first_frames(timeline: Timeline) -> Iterator[_Written]:
-    """Yield what was written on every connection, up to the first frame behind CONNECTED."""
+    """Yield what was written on every connection, up to the first frame after CONNECTED."""
     connected: set[int] = set()
     used: set[int] = set()
     connects: dict[int, Frame] = {}

@@ -26,7 +26,7 @@ class _Pause(NamedTuple):
 
 
 class _Troubled(NamedTuple):
-    """The first failure of a topic, behind another topic whose pauses had grown."""
+    """The first failure of a topic, after another topic whose pauses had grown."""
 
     pause: _Pause
     grown: _Pause

@@ -11,7 +11,7 @@ _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE
 
 
 class _Asked(NamedTuple):
-    """A request, behind others of its connection; `before`: the last one with its id, where that is no new one and the
+    """A request, after others of its connection; `before`: the last one with its id, where that is no new one and the
     request is not that one again."""
 
     frame: Frame
@@ -61,7 +61,7 @@ def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
 
 
 def _is_asked_again(timeline: Timeline, before: Frame, frame: Frame) -> bool:
-    """Return whether it is the same lookup once more, behind the answer to the one before."""
+    """Return whether it is the same lookup once more, after the answer to the one before."""
     answer = timeline.answers_to_requests.to(before)
     is_same = frame.command in _LOOKUPS and (before.command, before.fields) == (frame.command, frame.fields)
     return is_same and answer is not None and answer.seq < frame.seq

@@ -11,10 +11,10 @@ from assay_conformance.pulsar.timeline.letters import Kind, Letter
 @check("dead-letter.acked-stays-out", of=lambda timeline: timeline.letters.of(Kind.DEAD))
 def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
     """dead-letter.acked-stays-out: a message of a batch that the application has acknowledged does not become a dead
-    letter with others of the batch, which are refused behind that.
+    letter with others of the batch, which are refused after that.
 
     Judged with acknowledgment by batch index: without, a batch is acknowledged or comes again as a whole. And where the
-    message did not come again behind the copy that was acknowledged: then its acknowledgment may be lost, or too late
+    message did not come again after the copy that was acknowledged: then its acknowledgment may be lost, or too late
     for what is being moved by then, for it goes to the dead letter topic unseen when it comes too often.
     """
     if in_force(timeline.view, letter.address.consumer, "batch_index_ack") is not True:

@@ -15,7 +15,7 @@ from assay_conformance.pulsar.timeline.letters import Kind
 
 
 class _Nacked(NamedTuple):
-    """A message that came in chunks and was nacked. `until`: it was handed over or nacked once more, or its letter
+    """A message that came in chunks and was nacked. `until`: it was delivered or nacked once more, or its letter
     left."""
 
     call: Call

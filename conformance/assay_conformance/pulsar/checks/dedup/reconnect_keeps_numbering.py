@@ -12,7 +12,7 @@ from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timelin
 
 
 class _Start(NamedTuple):
-    """What a producer sent first behind a later PRODUCER_SUCCESS, and what before that."""
+    """What a producer sent first after a later PRODUCER_SUCCESS, and what before that."""
 
     success: Frame
     before: Unit

@@ -24,7 +24,7 @@ from assay_conformance.pulsar.timeline.readers import FIRST, is_reader
 
 
 class _Waited(NamedTuple):
-    """A receive that succeeded, and the oldest message that had arrived and was not handed over by then."""
+    """A receive that succeeded, and the oldest message that had arrived and was not delivered by then."""
 
     consumer: Consumer
     end: Completion
@@ -94,7 +94,7 @@ def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
 
 
 def _is_done(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
-    """Return whether it was handed over, whenever and by whichever copy, or its application had done with it."""
+    """Return whether it was delivered, whenever and by whichever copy, or its application had done with it."""
     consumer, entry = delivery.consumer, delivery.entry
     is_handed = any(copy.handed for copy in timeline.copies(consumer, entry))
     return is_handed or timeline.is_ack_asked(consumer, entry, end)
@@ -128,6 +128,6 @@ def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
         "kept-back",
         f"consumer {consumer.handle} had a receive waiting from {ms(call.t_ns)} to {ms(end.t_ns)}, which got "
         f"{end.count or 0} messages of {call.args.get('count', 1)}; expected entry {frame.ids[0]} of topic "
-        f"{delivery.session.topic}, which had arrived at {ms(frame.t_ns)}; it was not handed over",
+        f"{delivery.session.topic}, which had arrived at {ms(frame.t_ns)}; it was not delivered",
         *(frame, end),
     )

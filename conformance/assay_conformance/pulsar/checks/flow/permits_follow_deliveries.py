@@ -60,7 +60,7 @@ def _given_ns(message: Received) -> int:
 @check("flow.permits-follow-deliveries", of=_granted)
 def permits_follow_deliveries(timeline: Timeline, granted: _Granted) -> Says:
     """flow.permits-follow-deliveries: a consumer grants permits again for messages that its application received, so
-    that open permits and messages waiting in the client never exceed its receiver queue and a second one behind it.
+    that open permits and messages waiting in the client never exceed its receiver queue and a second one after it.
 
     Only messages that the application received sooner or later are counted: the client drops none of those.
     """

@@ -13,8 +13,8 @@ def permits_renewed_at_half_queue(timeline: Timeline) -> Says:
     """flow.permits-renewed-at-half-queue: once the application has received half a queue of messages, the consumer
     grants permits again; and never fewer at once.
 
-    That it grants them is judged on a consumer's first connection: behind a reconnect nothing shows which connection a
-    delivery came over. A message given to a handler counts when the handler has returned: C++ grants permits behind the
+    That it grants them is judged on a consumer's first connection: after a reconnect nothing shows which connection a
+    delivery came over. A message given to a handler counts when the handler has returned: C++ grants permits after the
     call (ConsumerImpl::internalListener), Java ahead of it.
     """
     yield from each(later_grants(timeline), _judge_half_a_queue)

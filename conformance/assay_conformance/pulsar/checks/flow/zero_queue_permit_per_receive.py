@@ -103,7 +103,7 @@ def _lost(timeline: Timeline, grant: Grant) -> int:
 
 
 def _dropped(timeline: Timeline, grant: Grant) -> int:
-    """Return how many messages may have been dropped for good, of those that came and were not handed over.
+    """Return how many messages may have been dropped for good, of those that came and were not delivered.
 
     They may have come on any connection.
     """
@@ -123,7 +123,7 @@ def _dropped(timeline: Timeline, grant: Grant) -> int:
 
 
 def _is_over(timeline: Timeline, grant: Grant, entry: Entry) -> bool:
-    """Return whether the application had acknowledged it, or sought behind it."""
+    """Return whether the application had acknowledged it, or sought after it."""
     consumer = grant.account.consumer
     calls = timeline.calls_about(consumer, entry) if consumer is not None else ()
     acked = any(call.invoke.verb == "ack" and call.invoke.seq < grant.frame.seq for call in calls)

@@ -53,7 +53,7 @@ def blocked_handler_delays_no_other(timeline: Timeline, beside: _Beside) -> Says
             "held-up",
             f"consumer {consumer.handle} was asked for messages from {ms(called_ns(end))} to {ms(end.t_ns)}, while "
             f"{call} ran; expected entry {waiting.frame.ids[0]}, which had arrived at {ms(waiting.frame.t_ns)}; it was "
-            "not handed over",
+            "not delivered",
             *(call.message, waiting.frame, end),
         )
     elif end.count:

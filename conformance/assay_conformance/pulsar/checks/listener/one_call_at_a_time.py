@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Exercised, HandlerCall, Says, Time
 
 
 def _pairs(timeline: Timeline) -> Iterator[tuple[HandlerCall, HandlerCall]]:
-    """Yield two calls about one partition, or one key of it, the one behind the other."""
+    """Yield two calls about one partition, or one key of it, the one after the other."""
     lines: dict[tuple[Any, ...], list[HandlerCall]] = {}
     for call in timeline.handler_calls:
         entry, consumer = timeline.entry_of(call.message), call.consumer

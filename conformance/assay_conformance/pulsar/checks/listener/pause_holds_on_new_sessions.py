@@ -36,9 +36,9 @@ def _came_on(timeline: Timeline, call: HandlerCall, session: ConsumerSession) ->
 @check("listener.pause-holds-on-new-sessions", of=_paused)
 def pause_holds_on_new_sessions(timeline: Timeline, paused: tuple[Pause, ConsumerSession]) -> Says:
     """listener.pause-holds-on-new-sessions: while a consumer is paused, its handler is not called with messages that
-    came on a session that began behind the pause.
+    came on a session that began after the pause.
 
-    What had come before may still be handed over: clients stop asking, or calling.
+    What had come before may still be delivered: clients stop asking, or calling.
     """
     pause, session = paused
     assert pause.held is not None

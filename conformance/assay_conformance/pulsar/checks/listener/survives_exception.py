@@ -47,7 +47,7 @@ def _is_behind(one: HandlerCall, call: HandlerCall) -> bool:
 
 
 def _starved(timeline: Timeline, call: HandlerCall) -> Iterator[Completion]:
-    """Yield waits behind a handler call for calls that did not all come, while none of the consumer's came."""
+    """Yield waits after a handler call for calls that did not all come, while none of the consumer's came."""
     if any(_is_behind(one, call) for one in timeline.handler_calls):
         return
     for end in timeline.starved:

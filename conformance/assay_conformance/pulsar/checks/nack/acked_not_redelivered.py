@@ -28,7 +28,7 @@ class _Settled:
     allowed: int = 0
 
     def sent(self, message: Frame) -> None:
-        """Take a MESSAGE behind the ACK: a frame held since before it, or a copy of one, may still be handed over."""
+        """Take a MESSAGE after the ACK: a frame held since before it, or a copy of one, may still be delivered."""
         if message.from_sender:
             self.dispatch = self.dispatch or message
         elif self.dispatch is None:

@@ -54,7 +54,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
 def _is_nacked(timeline: Timeline, consumer: Consumer, nacks: Sequence[Call]) -> bool:
     """Return whether these are nacks of all that an entry holds, at one time.
 
-    What was nacked twice may be asked for twice. A batch is handed over in parts, and each starts the clock.
+    What was nacked twice may be asked for twice. A batch is delivered in parts, and each starts the clock.
     """
     at, indexes = {call.invoke.seq for call in nacks}, [call.message.message_id.batch_index for call in nacks]
     copies = timeline.copies(consumer, nacks[0].entry) if of_batch(nacks[0].message.message_id) else ()

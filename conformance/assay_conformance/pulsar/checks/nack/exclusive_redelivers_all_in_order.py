@@ -32,7 +32,7 @@ from assay_conformance.pulsar.timeline.readers import is_reader
 
 @dataclass(slots=True)
 class _Again:
-    """What a session's consumer was sent since it asked for everything, in order, and not handed over yet.
+    """What a session's consumer was sent since it asked for everything, in order, and not delivered yet.
 
     `stale`: copies from before, or of an earlier epoch, that the application may still get, or never.
     """

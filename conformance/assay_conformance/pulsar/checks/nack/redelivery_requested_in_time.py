@@ -101,7 +101,7 @@ def nack_redelivery_requested_in_time(timeline: Timeline, nack: tuple[_Nacked, W
 
     The lower bound counts from the command, the upper one from the last nack by this consumer. After an ack in between
     the client need not request it. A request is too early only when no timer that runs for its entry is due. One that
-    names no entry requests all of them, and each of the nacks behind it may lead to a request of its own. An entry with
+    names no entry requests all of them, and each of the nacks after it may lead to a request of its own. An entry with
     a message whose retry letter fails may be requested at once, and so may any whose dead letter may have failed.
     """
     nacked, window = nack

@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline.courses import (
 
 @dataclass(slots=True)
 class _Batch:
-    """A batch entry at a consumer: its size, which of it was handed over and when, and acknowledged or sent round."""
+    """A batch entry at a consumer: its size, which of it was delivered and when, and acknowledged or sent round."""
 
     size: int = 0
     handed: list[Delivered] = field(default_factory=list)

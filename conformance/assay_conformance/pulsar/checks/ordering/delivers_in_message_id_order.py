@@ -56,7 +56,7 @@ def _evidence(timeline: Timeline, reading: Reading) -> tuple[Returns, _Times]:
 
 
 def _came_behind(times: _Times, event: Received, before: Received) -> bool:
-    """Return whether the entry of a message came behind that of the one received before it, as far as is known."""
+    """Return whether the entry of a message came after that of the one received before it, as far as is known."""
     first, again = (times.get(one.message_id.position, []) for one in (before, event))
     by_then = bisect_left(again, event.seq)
     return not by_then or not bisect_left(first, event.seq) or again[by_then - 1] > first[0]

@@ -67,7 +67,7 @@ def _judge_dispatched_in_order(timeline: Timeline, session: ConsumerSession) -> 
 
 
 def _dispatched(timeline: Timeline, session: ConsumerSession) -> Iterator[Frame]:
-    """Yield what the broker wrote before the first SEEK that came behind some of it."""
+    """Yield what the broker wrote before the first SEEK that came after some of it."""
     messages = [one for one in timeline.consumer_sessions.frames(session, "MESSAGE") if one.from_sender and one.ids]
     seeks = timeline.consumer_sessions.frames(session, "SEEK") if messages else []
     sought = next((one.seq for one in seeks if one.seq > messages[0].seq), None)

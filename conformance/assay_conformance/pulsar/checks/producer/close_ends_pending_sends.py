@@ -49,7 +49,7 @@ def _closes(timeline: Timeline) -> Closes:
 
 
 def _sent_behind(timeline: Timeline, closes: Closes) -> Iterator[tuple[Frame, Frame]]:
-    """Yield SENDs behind a CLOSE_PRODUCER of their session, with that."""
+    """Yield SENDs after a CLOSE_PRODUCER of their session, with that."""
     places = {(one.frame.conn, one.frame.producer_id): one.frame.seq for one in reversed(closes.values())}
     for frame in timeline.events.frames("SEND") if closes else ():
         first = places.get((frame.conn, frame.producer_id))
@@ -71,7 +71,7 @@ def _judge_sent_behind(frames: tuple[Frame, Frame]) -> Says:
 
 
 class _Pending(NamedTuple):
-    """A send that had not ended when its producer was closed, or was asked for behind that; `closed`: how the close
+    """A send that had not ended when its producer was closed, or was asked for after that; `closed`: how the close
     ended, where it succeeded."""
 
     handle: int
@@ -138,8 +138,8 @@ def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Un
 def _stops_reading(timeline: Timeline, pending: _Pending, answer: Frame, end: Completion) -> bool:
     """Return whether the client may have read no further.
 
-    What was written to a client around the end of its connection may never have been read, nor what came behind bytes
-    that are no frame. One that is closed behind its producer waits for nothing more, nor does one wait longer for the
+    What was written to a client around the end of its connection may never have been read, nor what came after bytes
+    that are no frame. One that is closed after its producer waits for nothing more, nor does one wait longer for the
     answer than its operations may take.
     """
     connection, client = timeline.connection(answer.conn), timeline.openings[pending.handle].args.get("client")
@@ -154,7 +154,7 @@ def _stops_reading(timeline: Timeline, pending: _Pending, answer: Frame, end: Co
 def _in_time(timeline: Timeline, unit: Unit, answer: Frame) -> Iterator[Frame]:
     """Yield its receipts on the connection of that answer and before it that had to be read.
 
-    None of them is ahead of an older send's, behind one over which the client left, or behind the broker's own
+    None of them is ahead of an older send's, after one over which the client left, or behind the broker's own
     CLOSE_PRODUCER.
     """
     errors = (one for one in timeline.events.frames("SEND_ERROR") if one.to_receiver and one.conn == answer.conn)

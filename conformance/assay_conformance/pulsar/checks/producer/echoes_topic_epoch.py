@@ -6,7 +6,7 @@ from assay_conformance.pulsar.timeline import Exercised, Producer, Registration,
 
 
 def _returns(timeline: Timeline) -> Iterator[tuple[Registration, Registration]]:
-    """Yield each PRODUCER of a producer that had been given an epoch, behind the one that was given the last."""
+    """Yield each PRODUCER of a producer that had been given an epoch, after the one that was given the last."""
     given: dict[Producer, list[Registration]] = {}
     for one in timeline.registrations:
         before = given.setdefault(one.producer, []) if one.producer and one.producer.handle is not None else []

@@ -56,7 +56,7 @@ def _waits(timeline: Timeline) -> Iterator[_Wait]:
             done = next((one for one in answers if not _makes_wait(one)), None)
             turn = _Turn(request, done, timeline.closed(session.conn))
             last: _Turn | None = None if wait is None else wait.turns[-1]
-            # One that had been open, and has to wait when it comes back, waits on behind the end of its opening.
+            # One that had been open, and has to wait when it comes back, waits on after the end of its opening.
             ended = None if wait is None else wait.opened
             over = last is None or last.done is not None or (ended is not None and ended.seq < request.seq)
             if wait is not None and last is not None and not over:

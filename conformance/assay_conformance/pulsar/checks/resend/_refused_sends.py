@@ -32,7 +32,7 @@ from assay_conformance.pulsar.timeline import (
 
 
 class RefusedSend(NamedTuple):
-    """A send that had not ended when a SEND_ERROR came for it. `again`: the first SEND of it behind that."""
+    """A send that had not ended when a SEND_ERROR came for it. `again`: the first SEND of it after that."""
 
     error: Frame
     unit: Unit
@@ -47,7 +47,7 @@ class RefusedSend(NamedTuple):
 def refused_sends(timeline: Timeline, *errors: str) -> Iterator[RefusedSend]:
     """Yield sends alone in their unit that were the oldest unanswered ones when they were refused so.
 
-    The client read the refusal. Left out are those behind another SEND_ERROR on their connection, since a client may
+    The client read the refusal. Left out are those after another SEND_ERROR on their connection, since a client may
     have left over that.
     """
     first = {frame.conn: frame for frame in reversed(timeline.events.frames("SEND_ERROR")) if frame.to_receiver}

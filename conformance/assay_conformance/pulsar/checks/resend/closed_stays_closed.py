@@ -115,7 +115,7 @@ def _unowned(timeline: Timeline) -> dict[tuple[str, object], list[ProducerSessio
 
 
 def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[ProducerSession]) -> ProducerSession | None:
-    """Return the first PRODUCER behind the close that only this producer can have written.
+    """Return the first PRODUCER after the close that only this producer can have written.
 
     It is its own, or one under its name with no other there.
     """

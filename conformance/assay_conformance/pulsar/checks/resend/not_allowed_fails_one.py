@@ -69,7 +69,7 @@ def _taken_along(timeline: Timeline, refused: RefusedSend, end: Completion) -> I
 
 
 def _is_unheard(timeline: Timeline, error: Frame, unit: Unit, end: Completion) -> bool:
-    """Return whether it timed out long after its receipt came behind that error, on a connection that lived on."""
+    """Return whether it timed out long after its receipt came after that error, on a connection that lived on."""
     receipt = next((receipt for receipt in unit.receipts if receipt.seq > error.seq), None)
     if end.error is not ErrorClass.TIMEOUT or receipt is None or receipt.conn != error.conn:
         return False

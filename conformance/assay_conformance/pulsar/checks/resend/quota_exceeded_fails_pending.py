@@ -24,7 +24,7 @@ def quota_exceeded_fails_pending(timeline: Timeline) -> Says:
 
 
 def _judge_not_kept(timeline: Timeline, pending: PendingSend) -> Says:
-    """Judge whether it is not kept: its connection was lost, so what succeeds behind that word was sent again."""
+    """Judge whether it is not kept: its connection was lost, so what succeeds after that word was sent again."""
     word, unit, end = pending.word, pending.unit, pending.send.completion
     timeline.owner(unit.line)
     if end is not None and end.outcome is Outcome.OK:

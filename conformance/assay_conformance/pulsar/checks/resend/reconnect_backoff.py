@@ -44,7 +44,7 @@ class _Outage:
 
 
 def _outages(timeline: Timeline) -> Iterator[_Outage]:
-    """Yield the outages. Behind an open call that failed, each send may open the producer again (a lazy start)."""
+    """Yield the outages. After an open call that failed, each send may open the producer again (a lazy start)."""
     under_way: dict[Producer, _Outage] = {}
     for one in timeline.registrations:
         producer, answer = one.producer, one.answer

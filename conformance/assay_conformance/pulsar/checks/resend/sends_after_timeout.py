@@ -51,7 +51,7 @@ def _topics(timeline: Timeline, handle: int) -> set[str]:
 
 
 def _may_wait(timeline: Timeline, handle: int, call: Invoke) -> bool:
-    """Return whether it may wait in the client: in its batch, for its partition, or behind sends that had not ended."""
+    """Return whether it may wait in the client: in its batch, for its partition, or after sends that had not ended."""
     return (
         timeline.view.producer_setting(handle, "batching") is True
         or may_wait_for_partition(timeline, handle, None)

@@ -33,7 +33,7 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     the agent neither ends before the Case nor breaks its protocol.
 
     A deadline that passed while the machine did not let the client run proves nothing, nor does the end of a process
-    that was given up because it could not run. A call that ended behind its deadline by itself is no hang, and may be
+    that was given up because it could not run. A call that ended after its deadline by itself is no hang, and may be
     late for many short waits of its client as for a long one; a client that is busy for ever does not end it. A process
     that a fault of the Case killed is not judged. Nor is a call whose own time-out, configured or as the client
     declares it, is not over by then, or not known: where the Case sets it and the client does not let it be set; nor
@@ -41,7 +41,7 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     that was told to try again later, nor a request for what was closed before its operation time-out; and of sends,
     where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer, do not answer, or
     take it from its topic again and again: the receipt may come later, or not at all; nor a send into a queue that
-    blocks, behind so many that their time-outs take as long. The deadline counts from the start of the client's call: a
+    blocks, after so many that their time-outs take as long. The deadline counts from the start of the client's call: a
     call may wait for others that block, as every send of some clients. What waits for its broker in the callback of a
     send may stop a client (`producer.waiting-calls-in-callback-end`), and is not judged here, nor is what comes then.
     """
@@ -98,7 +98,7 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
 
 
 def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool:
-    """Return whether it waits in the callback of a send, or behind a call that does, where clients need not go on."""
+    """Return whether it waits in the callback of a send, or after a call that does, where clients need not go on."""
     waiting = (one.invoke for one in timeline.calls_in_callbacks if not one.beside and waits(timeline, one.invoke))
     ends = ((call, timeline.end_of(call.op)) for call in waiting if call.seq < overdue.seq)
     return any(end is None or end.seq > overdue.seq for _, end in ends)

@@ -20,7 +20,7 @@ _COMMANDS: Final = {
 
 
 class _Late(NamedTuple):
-    """A call behind the end of a close that went well."""
+    """A call after the end of a close that went well."""
 
     close: Completion
     end: Completion

@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Routed
 
 
 def beside_first(messages: Iterable[Routed], alike: Callable[[Routed], Hashable]) -> Iterator[tuple[Routed, Routed]]:
-    """Yield each message but the first one with the same `alike`, behind that one."""
+    """Yield each message but the first one with the same `alike`, after that one."""
     firsts: dict[Hashable, Routed] = {}
     for message in messages:
         first = firsts.setdefault(alike(message), message)

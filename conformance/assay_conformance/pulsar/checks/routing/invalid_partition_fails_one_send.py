@@ -36,7 +36,7 @@ def _routings(timeline: Timeline) -> Iterator[_Routing]:
 @check("routing.invalid-partition-fails-one-send", of=_routings)
 def invalid_partition_fails_one_send(timeline: Timeline, routing: _Routing) -> Says:
     """routing.invalid-partition-fails-one-send: where a router's answer is no partition, that send fails, and without a
-    fault the sends behind it end well, or by what is wrong with themselves."""
+    fault the sends after it end well, or by what is wrong with themselves."""
     handle, number, answer, end, bad = routing
     timeline.check_numbered(handle)
     chosen, partitions = answer.values["answer"], answer.values["partitions"]

@@ -78,7 +78,7 @@ def _window_ns(producer: PartitionedProducer) -> int:
 
 
 def _stretches(timeline: Timeline) -> Iterator[list[_Stay]]:
-    """Yield stays one behind the other, without a pause: over one the partition may have changed unseen."""
+    """Yield stays one after the other, without a pause: over one the partition may have changed unseen."""
     for messages in timeline.routed_by_producer.values():
         window_ns = _window_ns(messages[0].producer)
         if window_ns and messages[0].producer.takes_turns(batching=True):

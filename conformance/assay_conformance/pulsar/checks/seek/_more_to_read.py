@@ -63,7 +63,7 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
     torn = _torn(timeline, consumer)
     for event in _moves(timeline, consumer):
         if isinstance(event, Received):
-            # A handler was called without being asked for: before the answer, or behind it.
+            # A handler was called without being asked for: before the answer, or after it.
             asked.clear()
             at, placed = event, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE and isinstance(event, Invoke):
@@ -197,7 +197,7 @@ def _may_be_called(timeline: Timeline, consumer: Consumer, at: Invoke | Received
 def _not_come(timeline: Timeline, answer: Answer, stored: list[Stored]) -> list[Stored]:
     """Return entries that had not come to the reader when it answered.
 
-    Java takes what has come for read as soon as a handler is to be called with it, behind the call that goes on.
+    Java takes what has come for read as soon as a handler is to be called with it, after the call that goes on.
     """
     sessions = answer.consumer.sessions
     frames = (frame for session in sessions for frame in timeline.consumer_sessions.frames(session, "MESSAGE"))

@@ -25,7 +25,7 @@ from assay_conformance.pulsar.timeline.readers import first_place
 class Sought:
     """One seek of one consumer on one topic, up to the next one. `old`: the session it had then; `beside`: another seek
     of the consumer was pending: then it is unknown to which of them frames belong; `disturbed`: from when on (the
-    number of an event) it is not known which consumer moved the subscription, or what was received behind it; `until`:
+    number of an event) it is not known which consumer moved the subscription, or what was received after it; `until`:
     the number of the next seek's call."""
 
     consumer: Consumer
@@ -48,7 +48,7 @@ class Sought:
         return self.invoke.t_ns if self.completion is None else self.completion.t_ns
 
     def is_done(self, at: Event) -> bool:
-        """Return whether it had succeeded, and what came then is known to come behind it."""
+        """Return whether it had succeeded, and what came then is known to come after it."""
         end = self.completion
         return end is not None and end.outcome is Outcome.OK and end.seq <= at.seq < min(self.disturbed, self.until)
 

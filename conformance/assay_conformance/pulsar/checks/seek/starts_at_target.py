@@ -79,7 +79,7 @@ def _first_received(timeline: Timeline, sought: Sought, event: Received) -> Says
 
 
 def _began_early(timeline: Timeline, sought: Sought) -> bool:
-    """Return whether anything was handed over before the call had ended and behind the consumer's new SUBSCRIBE."""
+    """Return whether anything was delivered before the call had ended and after the consumer's new SUBSCRIBE."""
     again, end = next(sought.sessions(), None), sought.completion
     if again is None or end is None:
         return False

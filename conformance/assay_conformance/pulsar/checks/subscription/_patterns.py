@@ -53,7 +53,7 @@ class Follower:
 
 def followers(timeline: Timeline) -> Iterator[Follower]:
     """Yield all followers that were opened well, but for those that the application had closed, or their client, while
-    they were opened: they owe no subscription, and whose a SUBSCRIBE behind that close is cannot be known."""
+    they were opened: they owe no subscription, and whose a SUBSCRIBE after that close is cannot be known."""
     for end in timeline.events.completions("open_consumer"):
         consumer = timeline.consumer(end.handle)
         if consumer is None or end.outcome is not Outcome.OK or not consumer.invoke.args.get("pattern"):

@@ -76,7 +76,7 @@ def _needs(subscription: Subscription, entry: Stored, at: Event) -> bool:
 
 
 def _nothing_else_is_kept(timeline: Timeline, begun: Begun) -> Says:
-    """Judge whether it begins, without retention, behind what all had acknowledged when the topic was unloaded."""
+    """Judge whether it begins, without retention, after what all had acknowledged when the topic was unloaded."""
     first, frame = begun.first, begun.frame
     unload, policies = last_unload(timeline, first.topic, frame), _policies(timeline, first.topic)
     if unload is None or policies is None or policies.retention != Retention():

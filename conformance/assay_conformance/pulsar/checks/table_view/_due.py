@@ -13,7 +13,7 @@ from assay_conformance.pulsar.timeline import MS, Timeline
 from assay_conformance.pulsar.timeline.table_views import TableView, Write
 
 _BACK_NS: Final = 1_500 * MS
-"""What a client gets to come back, behind whatever was in its way."""
+"""What a client gets to come back, after whatever was in its way."""
 
 
 def judged_views(timeline: Timeline) -> Iterator[TableView]:

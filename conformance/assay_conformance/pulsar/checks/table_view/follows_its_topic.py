@@ -42,7 +42,7 @@ def follows_its_topic(timeline: Timeline, one: _Key) -> Says:
     """table-view.follows-its-topic: an open table view takes over each message soon after it was stored, and no value
     of it goes back.
 
-    Not judged are messages that were stored while something was in the way of its reader, or just behind that.
+    Not judged are messages that were stored while something was in the way of its reader, or just after that.
     """
     view, read, key, value, writes, had = one
     call, since = timeline.call(read), max(0, had - 1)

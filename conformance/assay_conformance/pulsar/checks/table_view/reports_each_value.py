@@ -41,7 +41,7 @@ def reports_each_value(timeline: Timeline, reported: _Reported) -> Says:
             yield breach(
                 "out-of-order" if known is not None else "never-stored",
                 f"the listener of table view {view.handle} was called with {value[0]} bytes for key {key!r} at "
-                f"{ms(note.t_ns)}; expected a value that was stored behind the last one that was reported; "
+                f"{ms(note.t_ns)}; expected a value that was stored after the last one that was reported; "
                 + ("it was stored before" if known is not None else "it was never stored"),
                 *([] if known is None else [known]),
                 note,
@@ -81,5 +81,5 @@ def _last_before(view: TableView, writes: list[Write], alike: list[int]) -> int:
 
 
 def _owed(view: TableView, writes: list[Write], place: int) -> list[Write]:
-    """Return what was to be reported behind the one in this place."""
+    """Return what was to be reported after the one in this place."""
     return [one for one in writes[place + 1 :] if one.stored.seq > view.opened.seq]

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 
 class _Sent(NamedTuple):
-    """A send behind the refusal of an added partition's producer, by an application that has not closed its own."""
+    """A send after the refusal of an added partition's producer, by an application that has not closed its own."""
 
     refusal: Frame
     partition: str

@@ -10,10 +10,10 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class AckResponseNotAwaited(AckGroup):
-    """An acknowledgment ends when it is grouped, although the broker's answer was asked for."""
+    """An acknowledgment call ends when it is grouped, although it is to wait for the broker's answer."""
 
     breaks = "ack.call-waits-for-response"
-    stands_for = "an option that is read and not handed on"
+    stands_for = "an option that is read and not passed on"
 
     @property
     def _awaits_answer(self) -> bool:
@@ -21,7 +21,7 @@ class AckResponseNotAwaited(AckGroup):
 
 
 class AckErrorWithoutMessageSucceeds(AckGroup):
-    """An answer with an error and no text ends the acknowledgment well."""
+    """An ACK_RESPONSE with an error but no message ends the acknowledgment call with success."""
 
     breaks = "ack.error-response-is-no-success"
     stands_for = "Go client (read in its source): an ack response without a message is a success"
@@ -33,20 +33,20 @@ class AckErrorWithoutMessageSucceeds(AckGroup):
 
 
 class LostAckResponseSucceeds(AckGroup):
-    """Acknowledgments whose answers are lost with the connection end well."""
+    """Acknowledgment calls whose answers are lost with the connection end with success."""
 
     breaks = "ack.error-response-is-no-success"
-    stands_for = "futures completed by a clean-up that does not know how they ended"
+    stands_for = "futures completed by a clean-up that does not know their outcome"
 
     def _end_lost(self, ends: list[Ended]) -> None:
         self._end(ends, None)
 
 
 class CoveredAckSucceedsEarly(AckGroup):
-    """An acknowledgment that one under way covers ends well before that one is answered."""
+    """An acknowledgment that a pending cumulative one covers succeeds before that one is answered."""
 
     breaks = "ack.call-waits-for-response"
-    stands_for = "what needs no command of its own taken for done"
+    stands_for = "an ack that needs no command of its own taken for complete"
 
     def _wait_for_what_left(self, kind: pb.CommandAck.AckType) -> None:
         ends, self._waiting[kind] = self._waiting[kind], []
@@ -54,7 +54,7 @@ class CoveredAckSucceedsEarly(AckGroup):
 
 
 class AckResponseEndsOneCall(AckGroup):
-    """Of the calls that left in one command only the first ends with its answer."""
+    """Of several acknowledgment calls sent in one command, only the first ends with its answer."""
 
     breaks = "ack.call-waits-for-response"
     stands_for = "one callback kept for a command, where several calls wait"
@@ -64,7 +64,7 @@ class AckResponseEndsOneCall(AckGroup):
 
 
 class AwaitsAckResponseOfOldBroker(AckGroup):
-    """The answer is awaited of a broker too old to give one."""
+    """An acknowledgment call waits for the answer of a broker that is too old to send one."""
 
     breaks = "ack.no-response-from-old-broker"
     stands_for = "a version checked where the command is built, and not where it is awaited"

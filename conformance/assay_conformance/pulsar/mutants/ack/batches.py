@@ -8,7 +8,7 @@ from assay_conformance.client.entries import Entry, Opened, Position
 
 
 class CumulativeClearsOneBit(AckGroup):
-    """The ack_set of a cumulative acknowledgment leaves the messages before the one it names open."""
+    """The ack_set of a cumulative acknowledgment leaves the messages before the named one unacknowledged."""
 
     breaks = "ack.batch-index-ack-set"
     stands_for = "the bits of an individual acknowledgment in a cumulative one"
@@ -18,7 +18,7 @@ class CumulativeClearsOneBit(AckGroup):
 
 
 class AcksBatchOnFirstMessage(AckGroup):
-    """Acknowledging one message of a batch acknowledges its entry."""
+    """Acknowledging one message of a batch acknowledges the whole entry."""
 
     breaks = "ack.whole-batch-only"
     stands_for = "pulsar-rs#345: the rest of the batch is lost in a crash"
@@ -28,7 +28,7 @@ class AcksBatchOnFirstMessage(AckGroup):
 
 
 class AckSetInverted(AckGroup):
-    """An ack_set names what was acknowledged."""
+    """The bits of an ack_set are set for acknowledged messages, not for the remaining ones."""
 
     breaks = "ack.batch-index-ack-set"
     stands_for = "PIP-54 read the wrong way round"
@@ -38,7 +38,7 @@ class AckSetInverted(AckGroup):
 
 
 class IgnoresAckSet(Consumer):
-    """Messages that an ack_set leaves out are handed over."""
+    """Messages that the ack_set of a MESSAGE marks as acknowledged are delivered."""
 
     breaks = "ack.ack-set-filters-delivery"
     stands_for = "pulsar-rs and DotPulsar: the field is not read"
@@ -48,10 +48,10 @@ class IgnoresAckSet(Consumer):
 
 
 class CumulativeAcksWholeBatch(AckGroup):
-    """A cumulative acknowledgment inside a batch takes the whole entry."""
+    """A cumulative acknowledgment inside a batch acknowledges the whole entry."""
 
     breaks = "ack.cumulative-inside-batch"
-    stands_for = "a batch index dropped from the id: the rest of the batch is lost in a crash"
+    stands_for = "the batch index dropped from the id: the rest of the batch is lost in a crash"
 
     def _reach_into(self, entry: Entry) -> None:
         self._greatest(entry.position, None)
@@ -68,10 +68,10 @@ class CumulativeInsideBatchNotSent(AckGroup):
 
 
 class DeliversMemberWithPendingAck(AckGroup):
-    """Of a batch that comes again, messages whose acknowledgments are still held are handed over."""
+    """Messages of a redelivered batch whose acknowledgments are still grouped are delivered."""
 
     breaks = "ack.grouped-ack-filters-batch-member"
-    stands_for = "apache/pulsar#21116: the filter knows entries, and no messages of a batch"
+    stands_for = "apache/pulsar#21116: the filter knows entries, but not messages of a batch"
 
     def open_of(self, position: Position) -> int:
         return -1

@@ -13,7 +13,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, ServerError
 
 
 class CursorNotWrittenOnClose(CursorLedger):
-    """A topic that is closed in order does not write its cursors."""
+    """An orderly close of a topic does not write its cursors."""
 
     breaks = "ack.survives-unload"
     stands_for = "a topic closed without waiting for its cursors to be written"
@@ -23,7 +23,7 @@ class CursorNotWrittenOnClose(CursorLedger):
 
 
 class CursorForgetsIndividualAcks(CursorLedger):
-    """Of a cursor that is loaded again only what is acknowledged up to its first hole is known."""
+    """When a topic is loaded, only the mark-delete position of its cursors is restored."""
 
     breaks = "ack.survives-unload"
     stands_for = "only the mark-delete position persisted, without the individually deleted ranges"
@@ -33,7 +33,7 @@ class CursorForgetsIndividualAcks(CursorLedger):
 
 
 class CursorFillsHoles(CursorLedger):
-    """Of a cursor that is loaded again everything below the last acknowledged entry is acknowledged."""
+    """When a topic is loaded, everything below the last acknowledged entry counts as acknowledged."""
 
     breaks = "ack.survives-unload"
     stands_for = "the last acknowledged position taken for the mark-delete position when a cursor is recovered"
@@ -45,7 +45,7 @@ class CursorFillsHoles(CursorLedger):
 
 
 class AcksNamedMessageOnly(Subscription):
-    """An ACK without an ack_set that names a message of a batch settles that one."""
+    """An ACK without an ack_set that names a message of a batch acknowledges that message only."""
 
     breaks = "ack.applies-to-named-messages"
     stands_for = "batch_index read from an ACK that has no ack_set, where it means the whole entry"
@@ -58,7 +58,7 @@ class AcksNamedMessageOnly(Subscription):
 
 
 class LastAckSetWins(Subscription):
-    """Of the ack_sets of an entry the last one counts."""
+    """Of several ack_sets for an entry only the last one counts."""
 
     breaks = "ack.applies-to-named-messages"
     stands_for = "each ack_set of an entry taken for its whole state, not for what it clears"
@@ -71,7 +71,7 @@ class LastAckSetWins(Subscription):
 
 
 class CumulativeAcceptsSeveralIds(Subscription):
-    """Of a cumulative ACK that names several messages the first counts."""
+    """A cumulative ACK that names several messages is applied with its first one."""
 
     breaks = "ack.applies-to-named-messages"
     stands_for = "the check for exactly one id in a cumulative ACK missing"
@@ -87,7 +87,7 @@ def has_acked(subscription: Subscription, positions: Iterable[MessageIdData]) ->
 
 
 class RejectsRepeatedAck(Session):
-    """An ACK of an entry that is acknowledged already is answered by an error."""
+    """An ACK of an already acknowledged entry is answered with an error."""
 
     breaks = "ack.repeated-ack-accepted"
     stands_for = "an acknowledgment that changes nothing taken for an error"
@@ -104,10 +104,10 @@ class RejectsRepeatedAck(Session):
 
 
 class CumulativeAppliedOnShared(Subscription):
-    """A cumulative ACK settles everything up to its entry on Shared and Key_Shared subscriptions, too."""
+    """A cumulative ACK is applied on Shared and Key_Shared subscriptions as well."""
 
     breaks = "ack.applies-to-named-messages"
-    stands_for = "the subscription type not looked at before a cumulative ACK is applied"
+    stands_for = "the subscription type not checked before a cumulative ACK is applied"
 
     @property
     def _is_shared(self) -> bool:

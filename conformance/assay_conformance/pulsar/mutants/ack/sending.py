@@ -17,7 +17,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class AckFlushLate(AckGroup):
-    """Grouped acknowledgments leave late."""
+    """Grouped acknowledgments are sent late."""
 
     breaks = "ack.flushed-in-time"
     stands_for = "a timer that ticks coarsely"
@@ -28,7 +28,7 @@ class AckFlushLate(AckGroup):
 
 
 class AckTimerRearmed(AckGroup):
-    """Each acknowledgment restarts the group's interval."""
+    """Each acknowledgment restarts the group interval."""
 
     breaks = "ack.flushed-in-time"
     stands_for = "C++ client (read in its source, for redelivery): a timer re-armed by every addition"
@@ -41,7 +41,7 @@ class AckTimerRearmed(AckGroup):
 
 
 class FullAckGroupWaits(AckGroup):
-    """A full group waits for its interval."""
+    """A full acknowledgment group waits for its interval."""
 
     breaks = "ack.full-group-flushed-at-once"
     stands_for = "a size limit read and never used"
@@ -63,7 +63,7 @@ class PartsFillGroupsOfTheirOwn(AckGroup):
 
 
 class ZeroGroupTimeWaits(AckGroup):
-    """A group interval of 0 is taken for the default."""
+    """A group interval of 0 is replaced by the default."""
 
     breaks = "ack.zero-group-time-is-immediate"
     stands_for = "0 taken for not set"
@@ -76,7 +76,7 @@ class AcksOneByOne(AckGroup):
     """A flush sends a command for each acknowledgment."""
 
     breaks = "ack.flush-sends-one-command"
-    stands_for = "pulsar-rs and DotPulsar (read in their source): every acknowledgment by itself"
+    stands_for = "pulsar-rs and DotPulsar (read in their source): one command for each acknowledgment"
 
     def _most_ids(self) -> int:
         return 1
@@ -93,7 +93,7 @@ class CumulativeKeepsLast(AckGroup):
 
 
 class OtherTopicAckAccepted(Subscription):
-    """A message of another topic is acknowledged on the first of the consumer's own."""
+    """A message of another topic is acknowledged on the consumer's first topic."""
 
     breaks = "ack.other-topic-rejected"
     stands_for = "ids compared without their topics"
@@ -103,20 +103,20 @@ class OtherTopicAckAccepted(Subscription):
 
 
 class CumulativeIncludesIndividualAcks(AckGroup):
-    """A cumulative acknowledgment names the individual ones beside it."""
+    """A cumulative ACK also names the individually acknowledged messages of its group."""
 
     breaks = "ack.cumulative-has-one-message-id"
-    stands_for = "one command for all that waits"
+    stands_for = "one command for everything that waits"
 
     def _cumulative_ack(self, cumulative: tuple[Position, int | None], individual: Ids) -> BaseCommand:
         return self._ack(pb.CommandAck.Cumulative, [cumulative, *individual])
 
 
 class SendsSmallerCumulative(AckGroup):
-    """A cumulative acknowledgment behind a greater one is sent all the same."""
+    """A cumulative acknowledgment of an earlier message is sent after that of a later one."""
 
     breaks = "ack.cumulative-keeps-greatest"
-    stands_for = "no comparison at all"
+    stands_for = "no comparison of ids at all"
 
     def _pass_over(self, position: Position, bits: int | None) -> None:
         self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
@@ -124,7 +124,7 @@ class SendsSmallerCumulative(AckGroup):
 
 
 class CloseDropsAcks(Consumer):
-    """Close leaves grouped acknowledgments unsent."""
+    """Close does not send grouped acknowledgments."""
 
     breaks = "ack.flushed-on-close"
     stands_for = "C++ client (read in its source): a flush without connection clears the set"
@@ -134,7 +134,7 @@ class CloseDropsAcks(Consumer):
 
 
 class DropsAcksWhileDisconnected(AckGroup):
-    """A flush without connection forgets what it should have sent."""
+    """A flush of acknowledgments without a connection drops them."""
 
     breaks = "ack.kept-while-disconnected"
     stands_for = "C++ client (read in its source): the set is cleared whether it was sent or not"
@@ -147,7 +147,7 @@ class DropsAcksWhileDisconnected(AckGroup):
 
 
 class DeliversMessageWithPendingAck(AckGroup):
-    """A message whose acknowledgment is still held is handed over when it comes again."""
+    """A redelivered message whose acknowledgment is still grouped is delivered."""
 
     breaks = "ack.grouped-ack-filters-redelivery"
     stands_for = "pulsar-rs and DotPulsar: no filter for it"
@@ -160,10 +160,10 @@ class DeliversMessageWithPendingAck(AckGroup):
 
 
 class FilteredRedeliveryKeepsPermit(Arrivals):
-    """A message dropped so keeps its permit."""
+    """A redelivered message that is dropped because its acknowledgment is pending does not return its permit."""
 
     breaks = "ack.grouped-ack-filters-redelivery"
-    stands_for = "an early return past the accounting"
+    stands_for = "an early return that skips the permit accounting"
 
     def _drop_acked(self, metadata: MessageMetadata, body: pb.CommandMessage) -> None:
         pass
@@ -181,10 +181,10 @@ class SendsCumulativeOnShared(Subscription):
 
 
 class AckListLost(Subscription):
-    """An acknowledgment of several messages sends nothing where each is to be sent at once."""
+    """With a group interval of 0, an acknowledgment of several messages sends nothing."""
 
     breaks = "ack.zero-group-time-is-immediate"
-    stands_for = "pulsar-client-cpp#128: a list of ids goes to a tracker that has no group to put them into"
+    stands_for = "pulsar-client-cpp#128: a list of ids is given to a tracker that has no group for it"
 
     def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
         if len(handed) > 1 and not cumulative and not self._settings.ack_group_ms:

@@ -14,7 +14,7 @@ from assay_conformance.pulsar.mutants._late import late_ns
 
 
 class BatchOverfills(Batching):
-    """A batch takes one message more than its maximum."""
+    """A producer's batch takes one message more than its maximum."""
 
     breaks = "batching.closes-at-first-limit"
     stands_for = "off by one"
@@ -37,7 +37,7 @@ class OversizeMessageWaitsForNext(Batching):
 
 
 class BatchIgnoresBytes(Batching):
-    """A batch does not close by size."""
+    """A producer's batch is not closed by its maximum of bytes."""
 
     breaks = "batching.closes-at-first-limit"
     stands_for = "a limit read and never used"
@@ -47,17 +47,19 @@ class BatchIgnoresBytes(Batching):
 
 
 class FullBatchWaitsForNextMessage(Batching):
-    """A batch that is full by count leaves when a message comes that it has no room for."""
+    """A batch that is full by count is sent only when another message is added."""
 
     breaks = "batching.closes-at-first-limit"
-    stands_for = "pulsar-client-go, internalSend (read in its source): whether it is full is asked of the next message"
+    stands_for = (
+        "pulsar-client-go, internalSend (read in its source): the next message checks whether the batch is full"
+    )
 
     def _is_complete(self, batch: OpenBatch) -> bool:
         return False
 
 
 class BatchDelayLate(Batching):
-    """A batch closes late."""
+    """A batch is closed later than its delay."""
 
     breaks = "batching.closes-at-first-limit"
     stands_for = "a timer that ticks coarsely"
@@ -71,27 +73,27 @@ class BatchWaitsForReceipt(Batching):
     """A full batch waits until the one before it has its receipt."""
 
     breaks = "batching.fills-while-previous-pending"
-    stands_for = "one request in flight: the queue is half empty for a round trip each time"
+    stands_for = "one request in flight at a time: the queue stays half empty for each round trip"
 
     def _is_complete(self, batch: OpenBatch) -> bool:
         return not len(self._pending) and super()._is_complete(batch)
 
 
 class BatchClosesHalfFull(Batching):
-    """A batch leaves when it holds half of its messages."""
+    """A batch is sent when it holds half of its maximum of messages."""
 
     breaks = "batching.burst-fills-batches"
-    stands_for = "a limit taken for the size of a buffer that is swapped when it is half full"
+    stands_for = "the limit taken for the size of a buffer that is swapped when half full"
 
     def _max_messages(self) -> int:
         return super()._max_messages() // 2
 
 
 class FirstBatchIgnoresDelay(Batching):
-    """The first batch of a producer leaves a millisecond after its first message."""
+    """A producer's first batch is sent a millisecond after its first message, whatever its delay."""
 
     breaks = "batching.partial-batch-needs-reason"
-    stands_for = "a delay that is counted from the batch before, and there was none"
+    stands_for = "a delay counted from the batch before, and there was none"
 
     _is_first = True
 
@@ -101,20 +103,20 @@ class FirstBatchIgnoresDelay(Batching):
 
 
 class BatchIgnoresDelay(Batching):
-    """A batch leaves a millisecond after its first message, whatever its delay."""
+    """Every batch is sent a millisecond after its first message, whatever its delay."""
 
     breaks = "batching.partial-batch-needs-reason"
-    stands_for = "a timer that ticks by a constant, and a setting that is never read"
+    stands_for = "a timer with a constant period, and a setting that is never read"
 
     def _delay_ns(self) -> int:
         return 1 * MS
 
 
 class SyncSendWaitsForBatchDelay(Producer):
-    """A synchronous send waits in the open batch for its delay."""
+    """A synchronous send waits for the delay of its batch."""
 
     breaks = "batching.flush-closes-batch"
-    stands_for = "a blocking send that is an asynchronous one and a wait, and slow for it"
+    stands_for = "a blocking send made of an asynchronous one and a wait"
 
     def _accept_sync(self, sent: Sent) -> bool:
         return self._accept(sent)
@@ -124,7 +126,7 @@ class SyncSendReturnsAtOnce(Producer):
     """A synchronous send returns without its receipt."""
 
     breaks = "batching.flush-closes-batch"
-    stands_for = "success reported for what is only in the client's memory"
+    stands_for = "success reported for a message that is only in the client's memory"
 
     def _accept_sync(self, sent: Sent) -> bool:
         if not super()._accept_sync(sent):
@@ -135,10 +137,10 @@ class SyncSendReturnsAtOnce(Producer):
 
 
 class FlushWaitsForBatchDelay(Producer):
-    """Flush waits for the open batch and does not close it."""
+    """Flush waits for the open batch, but does not send it."""
 
     breaks = "batching.flush-closes-batch"
-    stands_for = "a flush that waits for completions and asks for nothing"
+    stands_for = "a flush that only waits for pending sends"
 
     def _flush_all(self, flushed: Completed) -> None:
         if self._batching.is_open:
@@ -149,10 +151,10 @@ class FlushWaitsForBatchDelay(Producer):
 
 
 class FullQueueStopsBatchTimer(Batching):
-    """A producer that blocks when its queue is full closes batches by count and bytes alone."""
+    """A producer that blocks when its queue is full ignores the delay of its batches."""
 
     breaks = "batching.small-queue-does-not-stall"
-    stands_for = "a batch larger than the queue waits for messages that wait for it"
+    stands_for = "a batch larger than the queue waits for messages, which wait for room in the queue"
 
     def _arm(self, batch: OpenBatch) -> None:
         if not self._settings.block_if_queue_full:
@@ -160,12 +162,10 @@ class FullQueueStopsBatchTimer(Batching):
 
 
 class FullQueueClosesBatch(Batching):
-    """A producer that blocks when its queue is full closes its batch as soon as it is."""
+    """A producer that blocks when its queue is full closes its batch as soon as the queue is full."""
 
     breaks = "batching.small-queue-does-not-stall"
-    stands_for = (
-        "what a client does that does not block, done by one that does: the queue takes the part of the batch's limit"
-    )
+    stands_for = "what non-blocking producers do, done by a blocking one: the queue size becomes the batch's limit"
 
     def _is_complete(self, batch: OpenBatch) -> bool:
         fills = self._settings.block_if_queue_full and self._pending.why_full() is not None
@@ -173,11 +173,11 @@ class FullQueueClosesBatch(Batching):
 
 
 class NewKeyRestartsDelay(Batching):
-    """Under the key-based batcher the first message of each key restarts the delay."""
+    """With key-based batching the first message of each key restarts the batch delay."""
 
     breaks = "batching.closes-at-first-limit"
     stands_for = (
-        "C++ client (read in its source): one timer for the batches of all keys, started where one of them is begun"
+        "C++ client (read in its source): one timer for the batches of all keys, started whenever one of them begins"
     )
 
     def _take(self, batch: OpenBatch, sent: Sent) -> None:

@@ -29,7 +29,7 @@ class LargeBatchUncompressed(OpBuilder):
     """A batch of eight messages or more is not compressed."""
 
     breaks = "batching.larger-batches-save-bytes"
-    stands_for = "a buffer sized for what is common: what does not fit goes as it is"
+    stands_for = "a buffer sized for the common case: what does not fit is sent uncompressed"
 
     LARGE = 8
 
@@ -38,10 +38,10 @@ class LargeBatchUncompressed(OpBuilder):
 
 
 class UncompressedSizeWithoutHeaders(OpBuilder):
-    """A batch's uncompressed size counts payloads without the headers of its messages."""
+    """The uncompressed size of a batch counts payloads, but not the headers of its messages."""
 
     breaks = "batching.compressed-as-one"
-    stands_for = "sizes added up while messages are added, not taken of what is compressed"
+    stands_for = "sizes added up as messages are added, not measured on what is compressed"
 
     def _batch_body(self, metadata: MessageMetadata, batch: Sequence[Sent]) -> bytes:
         body = super()._batch_body(metadata, batch)
@@ -64,7 +64,7 @@ class CompressesEachMessageToo(OpBuilder):
 
 
 class DelayedOvertakesBatch(Producer):
-    """A delayed message leaves before the open batch that is older."""
+    """A delayed message is sent before the open batch of older messages."""
 
     breaks = "batching.delayed-not-batched"
     stands_for = "pulsar-client-dotnet#367, C++ and Go clients: with deduplication the batch is dropped as a duplicate"
@@ -74,7 +74,7 @@ class DelayedOvertakesBatch(Producer):
 
 
 class DelayedJoinsBatch(Producer):
-    """A delayed message is batched and its time is lost."""
+    """A delayed message is batched, and its delivery time is lost."""
 
     breaks = "batching.delayed-not-batched"
     stands_for = "pulsar-rs: the batched path drops deliver_at_time"
@@ -84,7 +84,7 @@ class DelayedJoinsBatch(Producer):
 
 
 class BatchIndexFromOne(Receipts):
-    """A batch's receipt numbers its messages from 1."""
+    """The messages of a batch are reported with batch indexes from 1."""
 
     breaks = "batching.succeeds-or-fails-as-one"
     stands_for = "off by one"
@@ -94,10 +94,10 @@ class BatchIndexFromOne(Receipts):
 
 
 class BatchFailsFirstOnly(Pending):
-    """Of a batch that times out the first message fails and the others are reported as sent."""
+    """When a batch times out, its first message fails and the others are reported as sent."""
 
     breaks = "batching.succeeds-or-fails-as-one"
-    stands_for = "one callback kept for a batch of several"
+    stands_for = "one callback kept for a batch of several messages"
 
     def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
         for op in ops:
@@ -106,7 +106,7 @@ class BatchFailsFirstOnly(Pending):
 
 
 class OmitsHighestSequenceId(OpBuilder):
-    """A batch carries its lowest sequence id alone."""
+    """A batch carries its lowest sequence id, but not its highest."""
 
     breaks = "batching.highest-sequence-id"
     stands_for = "C++ and Go clients: the broker takes the lowest id of a batch for the last"
@@ -121,7 +121,9 @@ class BatchSequenceIdIsHighest(OpBuilder):
     """A batch carries its highest sequence id as its own."""
 
     breaks = "batching.lowest-sequence-id"
-    stands_for = "pulsar-client-cpp#546: batches went by their last id, and what was counted from it was too high"
+    stands_for = (
+        "pulsar-client-cpp#546: batches were identified by their last id, and ids counted from it were too high"
+    )
 
     def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
         metadata = super()._batch_metadata(batch, unix_ms)
@@ -133,7 +135,7 @@ class OmitsSingleSequenceIds(OpBuilder):
     """Messages inside a batch carry no sequence ids."""
 
     breaks = "batching.highest-sequence-id"
-    stands_for = "pulsar-rs: one id for a batch, none for a message"
+    stands_for = "pulsar-rs: one id for the batch, none for its messages"
 
     def _member(self, sent: Sent) -> Member:
         member = super()._member(sent)
@@ -142,10 +144,10 @@ class OmitsSingleSequenceIds(OpBuilder):
 
 
 class BatchOfOneNotUnpacked(Arrivals):
-    """A batch of one message is handed over as it is, header included."""
+    """A batch of one message is delivered without being unpacked, header included."""
 
     breaks = "batching.batch-of-one-is-unpacked"
-    stands_for = "a number of messages looked at where the presence of the field decides"
+    stands_for = "the number of messages checked, where the presence of the field decides"
 
     def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
         of_one = metadata.num_messages_in_batch == 1
@@ -153,10 +155,10 @@ class BatchOfOneNotUnpacked(Arrivals):
 
 
 class OversizeBatchFailsPending(Batching):
-    """A batch that is too large fails everything pending with it."""
+    """A batch that is too large fails all pending sends of its producer."""
 
     breaks = "batching.oversize-batch-fails-alone"
-    stands_for = "an error of one batch handled as one of its producer"
+    stands_for = "the error of one batch handled as an error of its producer"
 
     def _fail(self, group: Group, text: str) -> None:
         super()._fail(group, text)
@@ -164,10 +166,10 @@ class OversizeBatchFailsPending(Batching):
 
 
 class BatchSentAsOneMessage(OpBuilder):
-    """The SEND of a batch does not say how many messages it carries, which counts as one."""
+    """The SEND of a batch does not state its number of messages, so that it counts as one."""
 
     breaks = "batching.send-counts-messages"
-    stands_for = "a field of SEND that has a default, and batches that are sent by what was made for single messages"
+    stands_for = "a field of SEND with a default, and batches sent by code for single messages"
 
     def _batch_command(self, metadata: MessageMetadata) -> BaseCommand:
         built = super()._batch_command(metadata)
@@ -176,10 +178,10 @@ class BatchSentAsOneMessage(OpBuilder):
 
 
 class FlushSendsEmptyBatch(Producer):
-    """A flush where no batch is open sends one without any message."""
+    """A flush without an open batch sends an empty one."""
 
     breaks = "batching.send-counts-messages"
-    stands_for = "pulsar-rs#377: an empty batch is sent by each flush, with 0 as its number of messages"
+    stands_for = "pulsar-rs#377: each flush sends an empty batch, with num_messages 0"
 
     def _flush_all(self, flushed: Callable[[Result], None]) -> None:
         if self._settings.batching and self.ready and not self._batching.is_open:

@@ -10,10 +10,10 @@ from assay_conformance.wire import MessageMetadata
 
 
 class KeyBasedBatcherIgnoresKeys(OpenBatch):
-    """The key-based batcher batches whatever comes."""
+    """Key-based batching puts messages of all keys into one batch."""
 
     breaks = "batching.key-based-one-key-per-batch"
-    stands_for = "an option taken and without effect: Key_Shared consumers get messages of others' keys"
+    stands_for = "an option without effect: Key_Shared consumers get messages of other consumers' keys"
 
     def groups(self) -> list[Group]:
         return [Group(self.sent, self.first_ns)]
@@ -33,11 +33,11 @@ class KeyBasedBatchWithoutKey(OpBuilder):
 
 
 class KeyBasedBatchSendsIdRange(OpBuilder):
-    """Key-based batches carry their lowest and highest id, as others do."""
+    """Key-based batches carry their lowest and highest sequence id, as other batches do."""
 
     breaks = "batching.key-based-order"
     stands_for = (
-        "Java client before its key-based batches went by their highest id alone: deduplication drops one of two"
+        "Java client before its key-based batches carried only their highest id: deduplication drops one of two batches"
     )
 
     def _keyed_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
@@ -53,7 +53,7 @@ class SortsByLowest(OpenBatch):
 
 
 class KeyBasedBatchSendsLowestId(OpBuilder):
-    """Key-based batches go by their lowest id, sorted by it."""
+    """Key-based batches carry their lowest sequence id, and are sent in its order."""
 
     breaks = "batching.key-based-highest-sequence-id"
     stands_for = "C++ and Go clients (read in their source): the broker takes the lowest id for the last"
@@ -66,10 +66,10 @@ class KeyBasedBatchSendsLowestId(OpBuilder):
 
 
 class KeyBasedBatchesUnsorted(OpenBatch):
-    """Key-based batches leave in the order in which their keys came first."""
+    """Key-based batches are sent in the order in which their keys were first used."""
 
     breaks = "batching.key-based-order"
-    stands_for = "a map of batches, written as it is iterated"
+    stands_for = "a map of batches, sent in the order of iteration"
 
     def _sorted(self, groups: Iterable[Group]) -> list[Group]:
         return list(groups)

@@ -11,7 +11,7 @@ class LosesChunk(Publishing):
     """The second chunk of every chunked message gets its receipt and is not stored."""
 
     breaks = "chunking.survives-reconnect"
-    stands_for = "a chunk dropped on the way to the store, with its receipt already sent"
+    stands_for = "a chunk dropped before it is stored, with its receipt already sent"
 
     _lost = 0
 

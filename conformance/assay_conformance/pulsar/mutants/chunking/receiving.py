@@ -20,17 +20,17 @@ class DeliversFragments(Arrivals):
 
 
 class JoinsOverChunkGap(ChunkBuffer):
-    """A chunk behind a gap is appended as if it were the next."""
+    """A chunk that follows a missing one is appended as if it were the next."""
 
     breaks = "chunking.delivers-whole-only"
-    stands_for = "the last chunk taken for completeness"
+    stands_for = "the last chunk taken as a sign of completeness"
 
     def _leaves_gap(self, partial: Partial, chunk_id: int) -> bool:
         return False
 
 
 class DropsMessageOnRepeatedChunk(ChunkBuffer):
-    """A repeated chunk discards the message it belongs to."""
+    """A repeated chunk causes its message to be discarded."""
 
     breaks = "chunking.repeated-chunk-dropped"
     stands_for = "pulsar-client-go#1464, apache/pulsar#21070: a message with a resent chunk is never delivered"
@@ -44,7 +44,7 @@ class DropsMessageOnRepeatedChunk(ChunkBuffer):
 
 
 class AppendsRepeatedChunk(ChunkBuffer):
-    """A repeated chunk is appended once more."""
+    """A repeated chunk is appended a second time."""
 
     breaks = "chunking.repeated-chunk-dropped"
     stands_for = "chunks counted, not compared"
@@ -59,20 +59,20 @@ class AppendsRepeatedChunk(ChunkBuffer):
 
 
 class NeverAcksRepeatedChunk(ChunkBuffer):
-    """A chunk the producer sent again is ignored and never acknowledged."""
+    """A chunk that the producer sent again is ignored and never acknowledged."""
 
     breaks = "chunking.repeated-chunk-dropped"
-    stands_for = "a filter that forgets what it filtered: the entry stays in the backlog for ever"
+    stands_for = "a filter that forgets what it dropped: the entry stays in the backlog for ever"
 
     def _repeated(self, uuid: str, partial: Partial, data: bytes, position: Position) -> Progress:
         return Progress()
 
 
 class AssemblesOneMessageAtATime(ChunkBuffer):
-    """A first chunk discards every other message that is incomplete."""
+    """A first chunk causes every other incomplete message to be discarded."""
 
     breaks = "chunking.assembles-by-uuid"
-    stands_for = "one buffer where one a uuid is due"
+    stands_for = "one buffer, where each uuid needs its own"
 
     def _begin(self, uuid: str, position: Position, now_ns: int) -> tuple[Position, ...]:
         if uuid not in self._partials:
@@ -81,7 +81,7 @@ class AssemblesOneMessageAtATime(ChunkBuffer):
 
 
 class AcksLastChunkOnly(AckGroup):
-    """Acknowledging a chunked message acknowledges its last chunk alone."""
+    """Acknowledging a chunked message acknowledges only its last chunk."""
 
     breaks = "chunking.acks-every-chunk"
     stands_for = (
@@ -93,20 +93,20 @@ class AcksLastChunkOnly(AckGroup):
 
 
 class NeverEvictsIncompleteMessages(ChunkBuffer):
-    """Any number of incomplete messages are kept."""
+    """The number of incomplete chunked messages is not limited."""
 
     breaks = "chunking.incomplete-messages-bounded"
-    stands_for = "Go client (read in its source): an evicted message stays in its queue, the limit works once"
+    stands_for = "Go client (read in its source): an evicted message stays in the queue, so the limit works only once"
 
     def _evict(self) -> tuple[Position, ...]:
         return ()
 
 
 class RestartedMessageKeepsChunksUnacked(ChunkBuffer):
-    """Chunks of a message that started again are dropped and never acknowledged."""
+    """When a chunked message starts again, its earlier chunks are dropped and never acknowledged."""
 
     breaks = "chunking.restarts-at-first-chunk"
-    stands_for = "an assignment over a buffer"
+    stands_for = "a buffer that is overwritten"
 
     def _begin_again(self, uuid: str, held: Partial, position: Position, now_ns: int) -> tuple[Position, ...]:
         super()._begin_again(uuid, held, position, now_ns)
@@ -114,17 +114,17 @@ class RestartedMessageKeepsChunksUnacked(ChunkBuffer):
 
 
 class AcksChunkAfterGap(ChunkBuffer):
-    """A chunk behind a gap is acknowledged."""
+    """A chunk that follows a missing one is acknowledged."""
 
     breaks = "chunking.missing-chunk-discards-message"
-    stands_for = "what cannot be used taken for done: the message is lost"
+    stands_for = "a chunk that cannot be used is treated as processed: the message is lost"
 
     def _gap(self, position: Position) -> Progress:
         return Progress(acks=(position,))
 
 
 class IncompleteNeverExpires(Arrivals):
-    """Incomplete messages are kept for ever."""
+    """Incomplete chunked messages never expire."""
 
     breaks = "chunking.expires-incomplete"
     stands_for = "an expiry checked only when another chunk comes"

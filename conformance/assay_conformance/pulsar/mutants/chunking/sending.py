@@ -22,7 +22,7 @@ class OmitsChunkFlag(OpBuilder):
     """SENDs of chunks lack is_chunk."""
 
     breaks = "chunking.splits-large-message"
-    stands_for = "metadata and command built apart"
+    stands_for = "metadata and command built in two places"
 
     def _chunk_command(self, sent: Sent) -> BaseCommand:
         built = super()._chunk_command(sent)
@@ -31,17 +31,17 @@ class OmitsChunkFlag(OpBuilder):
 
 
 class OtherUuid(OpBuilder):
-    """The uuid of a chunked message has a format of its own."""
+    """The uuid of a chunked message does not have the documented format."""
 
     breaks = "chunking.uuid-identifies-message"
-    stands_for = "an identifier taken for anybody's choice"
+    stands_for = "an identifier assumed to be free in its format"
 
     def _uuid(self, sent: Sent) -> str:
         return f"{sent.sequence_id}@{self.name}"
 
 
 class ChunksIgnoreMetadata(OpBuilder):
-    """Chunks are cut at the limit, whatever their metadata take."""
+    """Chunks are cut at the size limit without room for their metadata."""
 
     breaks = "chunking.chunks-fit-max-message-size"
     stands_for = "apache/pulsar#16196: a chunk with long properties exceeds the limit"
@@ -51,10 +51,10 @@ class ChunksIgnoreMetadata(OpBuilder):
 
 
 class IgnoresChunkMaxMessageSize(OpBuilder):
-    """Chunks are as large as the broker takes, whatever the application has set."""
+    """Chunks are as large as the broker accepts, whatever maximum the application has set."""
 
     breaks = "chunking.chunk-max-message-size"
-    stands_for = "a bound that is read, and forgotten where sizes are compared"
+    stands_for = "a limit that is read, and forgotten where sizes are compared"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -62,17 +62,17 @@ class IgnoresChunkMaxMessageSize(OpBuilder):
 
 
 class BatchingDropsChunking(Validation):
-    """With batching on, chunking is dropped in silence."""
+    """With batching enabled, chunking is silently ignored."""
 
     breaks = "chunking.excludes-batching"
-    stands_for = "C++ client (read in its source): the core takes both and never chunks"
+    stands_for = "C++ client (read in its source): the core accepts both options and never chunks"
 
     def _batches_chunks(self, settings: ProducerSettings) -> bool:
         return False
 
 
 class SendsOversize(OpBuilder):
-    """A message beyond the limit is sent as it is."""
+    """A message beyond the size limit is sent as it is."""
 
     breaks = "chunking.disabled-rejects-oversize"
     stands_for = "DotPulsar 3.1.2: the broker closes the connection, and the message is sent again without end"
@@ -87,10 +87,10 @@ class ChunkLeavesNoPlace(Pending):
 
 
 class ChunksCountAsOnePending(Producer):
-    """A message holds one place in the queue, however many chunks it has."""
+    """A chunked message takes one place in the pending queue, however many chunks it has."""
 
     breaks = "chunking.chunks-count-as-pending"
-    stands_for = "a limit of messages taken for one of what is in flight"
+    stands_for = "a limit of messages, where one of entries in flight is meant"
     also = (ChunkLeavesNoPlace,)
 
     def _places(self, ops: Sequence[Op]) -> int:
@@ -98,7 +98,7 @@ class ChunksCountAsOnePending(Producer):
 
 
 class ChunksLeakQueueSlots(Pending):
-    """Of the places of a chunked message only the last chunk's becomes free again."""
+    """A chunked message frees only one of its places in the pending queue."""
 
     breaks = "chunking.releases-queue-and-memory"
     stands_for = "a permit taken for each chunk, and returned for each message"
@@ -108,7 +108,7 @@ class ChunksLeakQueueSlots(Pending):
 
 
 class RejectedChunksKeepQueueSlots(Pending):
-    """A chunked message that is refused half-way keeps the places it had found."""
+    """A chunked message that finds no room for all of its chunks keeps the places that it has taken."""
 
     breaks = "chunking.releases-queue-and-memory"
     stands_for = "C++ client (read in its source): permits are taken chunk by chunk, and one is returned"
@@ -120,7 +120,7 @@ class RejectedChunksKeepQueueSlots(Pending):
 
 
 class ChunkedMemoryUnderflows(Pending):
-    """The memory of a chunked message is returned once for each chunk, to a counter without a sign."""
+    """The memory of a chunked message is released once for each chunk, from an unsigned counter."""
 
     breaks = "chunking.releases-queue-and-memory"
     stands_for = "C++ client (read in its source): every later send finds the memory full"
@@ -138,7 +138,7 @@ class SeeksToLastChunk(Seeking):
     """A seek to a chunked message names its last chunk."""
 
     breaks = "chunking.message-id-spans-chunks"
-    stands_for = "a chunked message known by one id: what is sought cannot be put together again"
+    stands_for = "a chunked message known by one id: the message cannot be assembled again"
 
     def _named(self, place: Place) -> Place:
         return replace(place, positions=place.positions[-1:])
@@ -148,7 +148,7 @@ class MessageIdOfFirstChunk(Receipts):
     """A chunked message is reported under the id of its first chunk."""
 
     breaks = "chunking.message-id-spans-chunks"
-    stands_for = "the first receipt taken for the message's"
+    stands_for = "the first chunk's receipt taken for the message's"
 
     _first_chunk: pb.MessageIdData | None = None
 
@@ -161,10 +161,10 @@ class MessageIdOfFirstChunk(Receipts):
 
 
 class InclusiveSeekToLastChunk(Seeking):
-    """A consumer that is to begin with the message it seeks names the last chunk of a chunked one."""
+    """An inclusive seek to a chunked message names its last chunk."""
 
     breaks = "chunking.message-id-spans-chunks"
-    stands_for = "pulsar-client-cpp#462: the first chunk is looked for by seeks that begin behind their target alone"
+    stands_for = "pulsar-client-cpp#462: only exclusive seeks look for the first chunk"
 
     def _named(self, place: Place) -> Place:
         return replace(place, positions=place.positions[-1:]) if self._inclusive else place

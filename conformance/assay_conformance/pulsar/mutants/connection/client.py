@@ -23,20 +23,20 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class OpensBeyondTimeout(Handler):
-    """An opening that is refused for now goes on beyond its time-out."""
+    """An opening that gets temporary errors goes on beyond its time-out."""
 
     breaks = "connection.reconnects-while-opening"
-    stands_for = "a deadline for each request, and none for the whole opening"
+    stands_for = "a deadline for each request, but none for the whole opening"
 
     def _is_too_late(self, delay_ns: int) -> bool:
         return False
 
 
 class ReusesRequestIds(Requests):
-    """Request ids start again while their connection goes on."""
+    """Request ids are reused on the same connection."""
 
     breaks = "connection.request-ids-unique"
-    stands_for = "a counter too small, that wraps around"
+    stands_for = "a counter that is too small and wraps around"
 
     def _next_id(self) -> int:
         return super()._next_id() % 4
@@ -46,7 +46,7 @@ class RequestsBeforeConnected(Connection):
     """Requests follow CONNECT without waiting for CONNECTED."""
 
     breaks = "connection.handshake-first"
-    stands_for = "a handshake taken for granted"
+    stands_for = "a handshake assumed to succeed"
 
     def opened(self) -> None:
         opening = self._state is State.OPENING
@@ -67,10 +67,10 @@ class PongLate(Connection):
 
 
 class KeepsSilentConnection(KeepAlive):
-    """A connection is kept although its PING stays unanswered."""
+    """A connection is kept although its PING is not answered."""
 
     breaks = "connection.closes-silent-connection"
-    stands_for = "only the network's own errors count"
+    stands_for = "only network errors end a connection"
 
     def _judge_silence(self, heard_ns: int) -> None:
         if self._heard_ns > heard_ns:
@@ -80,7 +80,7 @@ class KeepsSilentConnection(KeepAlive):
 
 
 class IgnoresNegotiatedVersion(Connection):
-    """Acknowledgments leave together whatever the broker's version."""
+    """Several ids are sent in one ACK whatever the broker's protocol version."""
 
     breaks = ("connection.negotiated-version", "connection.no-checksum-to-old-broker")
     stands_for = "a version read and never used"
@@ -90,10 +90,10 @@ class IgnoresNegotiatedVersion(Connection):
 
 
 class ChecksumToOldBroker(Producer):
-    """Messages carry a checksum whatever the broker's version."""
+    """Messages carry a checksum whatever the broker's protocol version."""
 
     breaks = "connection.no-checksum-to-old-broker"
-    stands_for = "a version read for acknowledgments alone"
+    stands_for = "a version checked only for acknowledgments"
 
     def _frame_for(self, version: int, op: Op) -> bytes:
         return op.frame
@@ -111,7 +111,7 @@ class RecordsLimit(Connection):
 
 
 class MaxMessageSizeOfLastConnection(Producer):
-    """The message limit of the last connection holds for every connection."""
+    """The max_message_size of the latest connection applies to every connection."""
 
     breaks = "connection.max-message-size-per-connection"
     stands_for = "C++ client (read in its source): one limit for the whole process"
@@ -123,7 +123,7 @@ class MaxMessageSizeOfLastConnection(Producer):
 
 
 class UnboundedRedirects(Lookup):
-    """A lookup is redirected any number of times."""
+    """Any number of redirects of a lookup is followed."""
 
     breaks = "connection.follows-redirects"
     stands_for = "pulsar-rs (read in its source): no bound on redirects"
@@ -133,7 +133,7 @@ class UnboundedRedirects(Lookup):
 
 
 class RedirectTakenForTheBroker(Lookup):
-    """A redirect is taken for the answer: the client registers there without asking again."""
+    """A redirect is taken for the final answer: the client registers at that broker without another lookup."""
 
     breaks = "connection.follows-redirects"
     stands_for = "pulsar-flex (read in its source): the kind of answer is not read"
@@ -143,7 +143,7 @@ class RedirectTakenForTheBroker(Lookup):
 
 
 class RedirectDropsAuthority(Lookup):
-    """A redirected lookup is asked again without authority."""
+    """A redirected lookup is repeated without its authoritative flag."""
 
     breaks = "connection.follows-redirects"
     stands_for = "a flag that is read and not handed on"
@@ -153,30 +153,30 @@ class RedirectDropsAuthority(Lookup):
 
 
 class OpeningNotRetried(Handler):
-    """What fails for now while a producer or consumer is opened ends the opening."""
+    """A temporary error while a producer or consumer is opened ends the opening."""
 
     breaks = ("connection.retries-service-not-ready", "connection.reconnects-while-opening")
-    stands_for = "pulsar-client-cpp#293, pulsar-client-cpp#396: passing errors at creation are not retried"
+    stands_for = "pulsar-client-cpp#293, pulsar-client-cpp#396: temporary errors at creation are not retried"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return self._opening or super()._is_final(refusal)
 
 
 class TimedOutRegistrationNotClosed(Handler):
-    """A registration that timed out is made again without closing the first."""
+    """A registration that timed out is repeated without closing the first one."""
 
     breaks = "connection.closes-timed-out-registration"
-    stands_for = "a time-out taken for a refusal: the broker may hold both"
+    stands_for = "a time-out taken for a refusal: the broker may have both"
 
     def _close_unanswered(self, connection: Connection) -> None:
         pass
 
 
 class UnknownReceiptClosesConnection(Connection):
-    """A receipt for a producer that is not there closes the connection."""
+    """A receipt for an unknown producer closes the connection."""
 
     breaks = "connection.ignores-unknown-ids"
-    stands_for = "what cannot be, must not be"
+    stands_for = "an impossible case treated as a protocol error"
 
     def _receipt(self, frame: Frame) -> None:
         if frame.body.producer_id in self.producers:
@@ -186,10 +186,10 @@ class UnknownReceiptClosesConnection(Connection):
 
 
 class LookupNotRetried(Handler):
-    """Opening fails with the first lookup that does."""
+    """Opening fails with the first failed lookup."""
 
     breaks = "connection.retries-lookups"
-    stands_for = "pulsar-client-cpp#396: a failure on the way to the broker is not retried at creation"
+    stands_for = "pulsar-client-cpp#396: a connection failure is not retried at creation"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (self._opening and self.phase is Phase.SEEKING) or super()._is_final(refusal)
@@ -206,7 +206,7 @@ class IgnoresAuthChallenge(Connection):
 
 
 class AuthRefreshNotAnnounced(Connection):
-    """A client that refreshes credentials does not say so in its CONNECT, and is never asked for them."""
+    """A client that can refresh credentials does not announce that in CONNECT, and is never asked to."""
 
     breaks = "connection.answers-auth-challenge"
     stands_for = "pulsar-rs (read in its source): feature flags that are never set"
@@ -218,7 +218,7 @@ class AuthRefreshNotAnnounced(Connection):
 
 
 class IgnoresProxy(Lookup):
-    """A broker behind a proxy is connected to without it."""
+    """A client connects directly to a broker behind a proxy."""
 
     breaks = "connection.proxy-to-broker-url"
     stands_for = "a flag of the lookup that is not read"
@@ -228,17 +228,17 @@ class IgnoresProxy(Lookup):
 
 
 class PrefersTls(Lookup):
-    """A broker that is named by two URLs is connected to by TLS."""
+    """If an answer names two URLs of a broker, the client connects by TLS, whatever its own scheme is."""
 
     breaks = "connection.url-of-its-own-scheme"
-    stands_for = "pulsar-rs#299: the TLS URL of an answer, where there is one"
+    stands_for = "pulsar-rs#299: the TLS URL of an answer is used if there is one"
 
     def _url(self, body: pb.CommandLookupTopicResponse) -> str:
         return body.brokerServiceUrlTls or super()._url(body)
 
 
 class AnswersWithOldCredentials(Supplier):
-    """A broker that asks for fresh credentials gets those it has."""
+    """A broker that asks for fresh credentials gets the old ones again."""
 
     breaks = "connection.answers-auth-challenge"
     stands_for = "credentials that are read once, when the client is made"
@@ -260,10 +260,10 @@ class AnswersWithoutCredentials(Connection):
 
 
 class CertificateAnsweredWithNothing(Connection):
-    """Credentials without bytes are left out of the answer to a broker that asks for fresh ones."""
+    """Empty credentials are left out of the answer to a broker that asks for fresh ones."""
 
     breaks = "connection.answers-auth-challenge"
-    stands_for = "pulsar-client-go#1062: nil auth data of a certificate, which the broker takes for no answer"
+    stands_for = "pulsar-client-go#1062: nil auth data of a TLS certificate, which the broker takes for no answer"
 
     def _response(self, supplied: Supplied) -> dict[str, Any]:
         response = super()._response(supplied)
@@ -271,10 +271,10 @@ class CertificateAnsweredWithNothing(Connection):
 
 
 class KeepsCredentialsTooLong(Supplier):
-    """What the supplier gave is given again the next time."""
+    """The supplier's credentials are reused at the next connection."""
 
     breaks = "connection.asks-supplier-each-time"
-    stands_for = "a cache of credentials that lives longer than they do: behind an expired token no reconnect succeeds"
+    stands_for = "credentials cached longer than they are valid: once a token has expired no reconnect succeeds"
 
     _kept: Supplied | None = None
 
@@ -285,20 +285,20 @@ class KeepsCredentialsTooLong(Supplier):
 
 
 class ConnectsWithoutCredentials(Connection):
-    """Where the supplier fails, CONNECT leaves without credentials."""
+    """If the credentials supplier fails, CONNECT is sent without credentials."""
 
     breaks = "connection.asks-supplier-each-time"
-    stands_for = "pulsar-client-cpp (read in an older Commands::newConnect): its result goes unread"
+    stands_for = "pulsar-client-cpp (read in an older Commands::newConnect): its result is not checked"
 
     def _without_credentials(self, use: Callable[[Supplied], None]) -> None:
         use(Supplied(data=b""))
 
 
 class SupplierFailureIsFinal(Handler):
-    """A producer or consumer whose supplier fails once does not come back."""
+    """A producer or consumer gives up reconnecting when its credentials supplier fails once."""
 
     breaks = "connection.reconnects-after-supplier-failure"
-    stands_for = "an authentication error that is final, whoever it is of"
+    stands_for = "every authentication error treated as final, whoever raises it"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return "supplier" in refusal.text or super()._is_final(refusal)
@@ -312,7 +312,7 @@ class _Capped(Backoff):
 
 
 class LookupsShareBackoff(Lookup):
-    """Questions about all topics wait ever longer together."""
+    """Lookups of all topics share one backoff."""
 
     breaks = "connection.lookup-backoff-per-topic"
     stands_for = "apache/pulsar-client-cpp#296: one Backoff object for all retryable lookups"
@@ -326,10 +326,10 @@ class LookupsShareBackoff(Lookup):
 
 
 class TimedOutLookupKeepsItsPlace(Lookup):
-    """A lookup that timed out counts among those that wait, for as long as its connection lasts."""
+    """A lookup that timed out counts as pending for as long as its connection lasts."""
 
     breaks = "connection.ended-lookup-frees-its-place"
-    stands_for = "a counter that goes down when an answer comes, and only then"
+    stands_for = "a counter that only an answer decrements"
 
     def _has_ended(self, connection: int, answer: Frame | Refusal) -> None:
         if not isinstance(answer, Refusal) or answer.cause is not Cause.TIMED_OUT:

@@ -13,10 +13,10 @@ from assay_conformance.wire.pulsar_pb2 import CommandSend
 
 
 class DedupStoresDuplicates(Publishing):
-    """What deduplication finds to be persisted already is stored once more."""
+    """A duplicate of a stored message is stored once more."""
 
     breaks = "dedup.duplicate-not-stored"
-    stands_for = "the verdict of deduplication looked at after the write was issued"
+    stands_for = "the result of deduplication checked after the write was issued"
 
     def _copy(self, producer: Producer, lowest: int, last: int) -> Copy:
         copy = super()._copy(producer, lowest, last)
@@ -24,10 +24,10 @@ class DedupStoresDuplicates(Publishing):
 
 
 class DedupReceiptsPendingDuplicate(Publishing):
-    """A copy of what is not stored yet gets the receipt of a duplicate."""
+    """A duplicate of a message that is not stored yet gets the receipt of a duplicate."""
 
     breaks = "dedup.pending-duplicate-rejected"
-    stands_for = "one answer for both kinds of repeated id: known to have arrived taken for known to be stored"
+    stands_for = "one answer for both kinds of repeated id: arrived taken for stored"
 
     def _copy(self, producer: Producer, lowest: int, last: int) -> Copy:
         copy = super()._copy(producer, lowest, last)
@@ -35,10 +35,10 @@ class DedupReceiptsPendingDuplicate(Publishing):
 
 
 class DedupReportsNextId(Publishing):
-    """PRODUCER_SUCCESS carries the next sequence id for the last one."""
+    """PRODUCER_SUCCESS carries the next sequence id as the last one."""
 
     breaks = "dedup.reports-last-sequence-id"
-    stands_for = "the last id and the next one taken for each other"
+    stands_for = "the last id and the next one confused"
 
     def last_sequence_id(self, name: str) -> int:
         last = super().last_sequence_id(name)
@@ -46,10 +46,10 @@ class DedupReportsNextId(Publishing):
 
 
 class DedupForgetsOnUnload(Deduplication):
-    """A topic that is loaded again knows no sequence ids."""
+    """A topic has no last sequence ids after it is loaded again."""
 
     breaks = "dedup.survives-unload"
-    stands_for = "the entries behind the snapshot are not replayed when a topic is loaded"
+    stands_for = "entries are not replayed when a topic is loaded"
 
     def _behind_snapshot(self) -> Iterable[Entry]:
         self._covered = len(self._entries)
@@ -57,7 +57,7 @@ class DedupForgetsOnUnload(Deduplication):
 
 
 class DedupForgetsSnapshot(Deduplication):
-    """A topic that is loaded again knows the sequence ids behind its last snapshot only."""
+    """A topic that is loaded again has only the last sequence ids of entries after its snapshot."""
 
     breaks = "dedup.survives-unload"
     stands_for = "the cursor of deduplication is read, and the snapshot that it holds is not"
@@ -67,7 +67,7 @@ class DedupForgetsSnapshot(Deduplication):
 
 
 class DedupNeverForgetsInactive(Deduplication):
-    """A name without a producer is never forgotten."""
+    """The last sequence id of an inactive producer name is never removed."""
 
     breaks = "dedup.forgets-inactive-producers"
     stands_for = "the purge of inactive producers never scheduled"
@@ -77,10 +77,11 @@ class DedupNeverForgetsInactive(Deduplication):
 
 
 class DedupForgetsActiveProducer(Deduplication):
-    """A name is forgotten that long after its producer came, whether it is still there or not."""
+    """The last sequence id of a name is removed that long after its producer connected, even if it is still
+    connected."""
 
     breaks = "dedup.forgets-inactive-producers"
-    stands_for = "inactive taken for silent: the time since the producer came, not since it left"
+    stands_for = "the time counted since the producer connected, not since it left"
 
     def joined(self, name: str) -> None:
         self._purge()
@@ -91,7 +92,7 @@ class DedupForgetsActiveProducer(Deduplication):
 
 
 class DedupChecksMarkers(Publishing):
-    """Markers are compared and remembered as messages are."""
+    """Deduplication checks and records markers like messages."""
 
     breaks = "dedup.markers-are-exempt"
     stands_for = "markers of replicated subscriptions and transactions published like messages"
@@ -101,7 +102,7 @@ class DedupChecksMarkers(Publishing):
 
 
 class DedupSnapshotUnbounded(Deduplication):
-    """However many names a topic has, all of them are in its snapshots."""
+    """The number of producer names in a deduplication snapshot is not limited."""
 
     breaks = "dedup.max-producers-in-snapshot"
     stands_for = "brokerDeduplicationMaxNumberOfProducers not read"
@@ -111,10 +112,10 @@ class DedupSnapshotUnbounded(Deduplication):
 
 
 class DedupRejectsGaps(Deduplication):
-    """A sequence id more than one above the last is answered as a duplicate."""
+    """A sequence id with a gap to the last one is answered as a duplicate."""
 
     breaks = "dedup.sequence-gaps-accepted"
-    stands_for = "sequence ids taken for consecutive: not equal to the next one in place of not above the last"
+    stands_for = "sequence ids assumed to be consecutive"
 
     def push(self, name: str, lowest: int, highest: int) -> Copy:
         last = self._pushed.get(name)
@@ -124,7 +125,7 @@ class DedupRejectsGaps(Deduplication):
 
 
 class DedupRecordsLowest(Publishing):
-    """Of a batch the lowest sequence id is remembered."""
+    """Deduplication records the lowest sequence id of a batch."""
 
     breaks = "dedup.records-highest-sequence-id"
     stands_for = "the sequence id of a batch's SEND recorded, its highest_sequence_id not read"
@@ -134,30 +135,30 @@ class DedupRecordsLowest(Publishing):
 
 
 class DedupComparesHighest(Deduplication):
-    """A batch is compared by its highest sequence id."""
+    """Deduplication compares the highest sequence id of a batch."""
 
     breaks = "dedup.batch-judged-by-lowest-id"
-    stands_for = "a batch compared by the id that it is recorded by"
+    stands_for = "the recorded id used for the comparison, too"
 
     def _compared(self, lowest: int, highest: int) -> int:
         return highest
 
 
 class DedupChecksEarlyChunks(Publishing):
-    """Every chunk is compared and remembered."""
+    """Deduplication checks and records every chunk."""
 
     breaks = "dedup.checks-last-chunk-only"
-    stands_for = "chunks of one message, which share a sequence id, taken for copies of each other"
+    stands_for = "chunks of one message, which share a sequence id, taken for duplicates of each other"
 
     def _is_early_chunk(self, send: CommandSend, payload: Payload) -> bool:
         return False
 
 
 class DedupRemembersFailedWrite(Deduplication):
-    """What could not be written stays among what has arrived."""
+    """A message whose write failed stays recorded as pending."""
 
     breaks = "dedup.accepts-retry-of-failed-write"
-    stands_for = "the id of a failed write left among those that arrived: each retry is answered as undecided"
+    stands_for = "the id of a failed write not removed: each retry is answered as undecided"
 
     def forget_unwritten(self) -> None:
         pass

@@ -12,10 +12,10 @@ from assay_conformance.wire import BaseCommand
 
 
 class IgnoresLastSequenceId(Numbering):
-    """A new producer starts at 0 whatever the broker last saw of its name."""
+    """A new producer starts at 0, whatever last sequence id the broker has for its name."""
 
     breaks = "dedup.resumes-after-last-sequence-id"
-    stands_for = "pulsar-rs and DotPulsar: restarted producers are silently swallowed as duplicates"
+    stands_for = "pulsar-rs and DotPulsar: messages of restarted producers are silently dropped as duplicates"
 
     def start(self, last_sequence_id: int) -> None:
         super().start(last_sequence_id)
@@ -24,10 +24,10 @@ class IgnoresLastSequenceId(Numbering):
 
 
 class SkipsAfterLastSequenceId(Numbering):
-    """A new producer starts one beyond the next sequence id."""
+    """A new producer skips one sequence id."""
 
     breaks = "dedup.resumes-after-last-sequence-id"
-    stands_for = "last taken for next"
+    stands_for = "the last id taken for the next one"
 
     def start(self, last_sequence_id: int) -> None:
         super().start(last_sequence_id)
@@ -36,7 +36,7 @@ class SkipsAfterLastSequenceId(Numbering):
 
 
 class RenumbersOnReconnect(Numbering):
-    """Every PRODUCER_SUCCESS sets the numbering to the broker's last id."""
+    """Every PRODUCER_SUCCESS resets the sequence ids to the broker's last one."""
 
     breaks = "dedup.reconnect-keeps-numbering"
     stands_for = (
@@ -63,7 +63,7 @@ class PublishesAgainAfterResend(Producer):
     """After a resend the newest pending message is published once more under a new sequence id."""
 
     breaks = "dedup.effectively-once"
-    stands_for = "a retry of the application's kind inside the client, on top of the resend"
+    stands_for = "a retry inside the client, in addition to the resend"
 
     def _resend(self) -> None:
         units = self._units_to_resend()
@@ -75,10 +75,10 @@ class PublishesAgainAfterResend(Producer):
 
 
 class ReconnectsWithoutName(Producer):
-    """A reconnect asks for a producer without the name it had."""
+    """A producer reconnects without its name."""
 
     breaks = "dedup.effectively-once"
-    stands_for = "a name kept in the configuration and lost by the reconnect: the broker knows none of the resent ids"
+    stands_for = "a name that the reconnect loses: the broker does not know the ids that are sent again"
 
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
@@ -88,7 +88,7 @@ class ReconnectsWithoutName(Producer):
 
 
 class BatchesOldAndNewIds(Numbering):
-    """A message that is sent again joins the batch of new ones."""
+    """A message with an old sequence id is batched with new ones."""
 
     breaks = "dedup.old-and-new-ids-in-separate-batches"
     stands_for = (

@@ -9,20 +9,20 @@ from assay_conformance.broker.subscription import Subscription
 
 
 class DelayIgnored(Delayed):
-    """What is to be delivered later is delivered at once."""
+    """Messages with a delivery delay are delivered at once."""
 
     breaks = "delayed.not-before-deliver-at-time"
-    stands_for = "delayedDeliveryEnabled not read, or deliver_at_time not looked at"
+    stands_for = "delayedDeliveryEnabled or deliver_at_time not read"
 
     def keeps(self, entry: Entry) -> bool:
         return False
 
 
 class ExclusiveWaitsForDelay(SingleActive):
-    """On Exclusive and Failover subscriptions, too, a delayed message waits for its time, and so do all later ones."""
+    """On Exclusive and Failover subscriptions a delayed message and all later ones wait for its delivery time."""
 
     breaks = "delayed.ignored-on-exclusive-and-failover"
-    stands_for = "the tracker of delayed messages used by dispatchers that deliver in order, too"
+    stands_for = "the tracker of delayed messages also used by dispatchers that keep order"
 
     def _holds_back(self, entry: Entry) -> bool:
         wait_ms = 0 if entry.metadata is None else entry.metadata.deliver_at_time - self._host.unix_ms
@@ -34,10 +34,10 @@ class ExclusiveWaitsForDelay(SingleActive):
 
 
 class DelayedLostOnUnload(Subscription):
-    """What waits for its time when a topic is loaded again is never delivered."""
+    """Delayed messages that are not due when their topic is loaded again are never delivered."""
 
     breaks = "delayed.survives-restart"
-    stands_for = "a tracker in memory that acknowledges what it holds when its topic is closed"
+    stands_for = "a tracker in memory that acknowledges its messages when the topic is closed"
 
     def _restore(self) -> None:
         super()._restore()

@@ -10,7 +10,7 @@ class DeliverAtInSeconds(OpBuilder):
     """Deliver_at_time is written in seconds."""
 
     breaks = "delayed.sets-deliver-at-time"
-    stands_for = "a unit that no name carries"
+    stands_for = "a unit that is missing from the name"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)

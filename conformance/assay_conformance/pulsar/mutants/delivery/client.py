@@ -24,10 +24,10 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class LosesMessagesAfterReconnect(Consumer):
-    """Behind a reconnect every other entry is acknowledged and not handed over."""
+    """After a reconnect every other entry is acknowledged without being delivered."""
 
     breaks = "delivery.successful-send-is-delivered"
-    stands_for = "what waits in a queue that a reconnect clears, settled with it"
+    stands_for = "messages in a queue that a reconnect clears are acknowledged with it"
 
     def _enqueue(self, inbound: Inbound) -> None:
         if self.registrations > 1 and inbound.entry.position[1] % 2:
@@ -47,7 +47,7 @@ def blank(op: Op) -> None:
 
 
 class ResendLosesPayload(Producer):
-    """What is sent again, neither compressed nor in chunks, has lost its payload."""
+    """A message that is sent again uncompressed and unchunked has lost its payload."""
 
     breaks = "delivery.no-phantom-messages"
     stands_for = "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it"
@@ -61,10 +61,10 @@ class ResendLosesPayload(Producer):
 
 
 class WrongTopicNameAfterReconnect(Subscription):
-    """Behind a reconnect messages are handed over under the name of a topic that does not exist."""
+    """After a reconnect messages are delivered with the name of a topic that does not exist."""
 
     breaks = "delivery.no-phantom-messages"
-    stands_for = "a topic's name that is read from a connection that was freed"
+    stands_for = "a topic name read from a connection that was freed"
 
     def _delivery(self, number: int, inbound: Inbound) -> Delivery:
         delivery = super()._delivery(number, inbound)
@@ -72,10 +72,10 @@ class WrongTopicNameAfterReconnect(Subscription):
 
 
 class SendsRejectedMessage(Producer):
-    """A message that is refused because the queue is full is sent all the same."""
+    """A send that fails because the queue is full is sent all the same."""
 
     breaks = "delivery.failed-send-is-not-stored"
-    stands_for = "an error raised behind the place where the message was taken in"
+    stands_for = "an error raised after the message was queued"
 
     def _refuse(self, sent: Sent, why_full: str) -> None:
         super()._refuse(sent, why_full)
@@ -83,10 +83,10 @@ class SendsRejectedMessage(Producer):
 
 
 class DeliversAckedMessageAgain(Consumer):
-    """What is acknowledged is put back into the queue, and handed out a second time."""
+    """An acknowledged message is put back into the queue and delivered a second time."""
 
     breaks = "delivery.no-unexplained-duplicates"
-    stands_for = "a message taken off the queue by a reader of it that does not know of the other"
+    stands_for = "two readers of one queue that do not know of each other"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -104,10 +104,10 @@ class DeliversAckedMessageAgain(Consumer):
 
 
 class RedeliveryChangesLastByte(Arrivals):
-    """Once everything came again, unbatched messages are handed over with another last byte."""
+    """After a redelivery of everything, unbatched messages are delivered with another last byte."""
 
     breaks = "delivery.payload-unchanged"
-    stands_for = "a buffer that is read into again while the application has what was in it"
+    stands_for = "a buffer that is reused while the application still has its content"
 
     _again = False
     """Everything was to come again."""
@@ -125,10 +125,10 @@ class RedeliveryChangesLastByte(Arrivals):
 
 
 class NoPermitsAfterReconnect(Permits):
-    """A consumer that came back grants no permits."""
+    """A consumer that has reconnected grants no permits."""
 
     breaks = "delivery.resumes-after-fault"
-    stands_for = "pulsar-client-go#1128 and others: connected, subscribed, and silent"
+    stands_for = "pulsar-client-go#1128 and others: connected, subscribed, and without messages"
 
     def registered(self, *, first: bool) -> None:
         if first or self._paused or not self._size:
@@ -139,10 +139,10 @@ class NoPermitsAfterReconnect(Permits):
 
 
 class OperationTimeoutEndsReconnect(Handler):
-    """What waits to reconnect when the time for its opening would be over gives up."""
+    """A consumer that waits to reconnect gives up when its opening would have timed out."""
 
     breaks = "delivery.resumes-after-fault"
-    stands_for = "pulsar-client-cpp#438: the timer of the creation cancels the one of the reconnect"
+    stands_for = "pulsar-client-cpp#438: the timer of the creation cancels that of the reconnect"
 
     def start(self) -> None:
         self.shared.timers.at(self._deadline_ns, self._stay_away)
@@ -154,10 +154,12 @@ class OperationTimeoutEndsReconnect(Handler):
 
 
 class WaitsForUnreadConsumers(Subscription):
-    """What arrives for one consumer waits while another one of its client has a full queue."""
+    """Messages of one consumer wait while another consumer of the client has a full queue."""
 
     breaks = "delivery.reaches-waiting-receive"
-    stands_for = "C++ client 3.3 (read in a run): a thread of all consumers blocks on the queue of one that is not read"
+    stands_for = (
+        "C++ client 3.3 (read in a run): one thread blocks on the queue of a consumer that is not received from"
+    )
 
     _all: ClassVar[WeakSet[Subscription]] = WeakSet()
 
@@ -172,10 +174,12 @@ class WaitsForUnreadConsumers(Subscription):
 
 
 class ResendsLastChunksOnly(Producer):
-    """Of a chunked message that was written before the connection was lost only the last chunk is sent again."""
+    """After a lost connection only the last chunk of a pending chunked message is sent again."""
 
     breaks = "delivery.successful-send-is-stored"
-    stands_for = "Java client 4.2.4, ProducerImpl: only the last chunk's end is told, whatever became of the others"
+    stands_for = (
+        "Java client 4.2.4, ProducerImpl: only the last chunk's outcome is reported, whatever happened to the others"
+    )
 
     def _units_to_resend(self) -> list[Op]:
         self._pending.take(lambda op: op.part_of is not None and op.session is not None)
@@ -183,10 +187,10 @@ class ResendsLastChunksOnly(Producer):
 
 
 class ReturnForgetsWaitingReceive(Subscription):
-    """The first message behind a reconnect stays in the queue, whatever call waits, until the next one comes."""
+    """After a reconnect the first message stays in the queue until the next one comes, although a receive waits."""
 
     breaks = "delivery.reaches-waiting-receive"
-    stands_for = "a waiting call that is registered with the session which ended"
+    stands_for = "a waiting receive that is registered with the session that ended"
 
     _served = 1
     """The registration that something came in last."""
@@ -200,10 +204,10 @@ class ReturnForgetsWaitingReceive(Subscription):
 
 
 class LatestReaderDiscards(ReadingPlace):
-    """A reader that begins at the end of its topic hands over nothing that comes then."""
+    """A reader that starts at the end of its topic drops new messages."""
 
     breaks = "delivery.reaches-waiting-receive"
-    stands_for = "pulsar-client-go#1364: each message is compared with the id that stands for the end, and is before it"
+    stands_for = "pulsar-client-go#1364: each message is compared with the id that means the end, and is smaller"
 
     def passes(self, position: Position, index: int | None) -> bool:
         began = self._last is not None or self._begins is not InitialPosition.LATEST

@@ -22,7 +22,7 @@ class FlowCountsEntries(Dispatcher):
 
 
 class MaxUnackedIgnored(Sharing):
-    """Consumers and subscriptions get more, however much of it they have not acknowledged."""
+    """The limits of unacknowledged messages per consumer and subscription are ignored."""
 
     breaks = "flow.max-unacked-messages"
     stands_for = "maxUnackedMessagesPerConsumer and maxUnackedMessagesPerSubscription not read"
@@ -32,10 +32,10 @@ class MaxUnackedIgnored(Sharing):
 
 
 class FlowLostWhileBlocked(Sharing):
-    """Permits of a consumer that has too much unacknowledged are not counted."""
+    """FLOW of a consumer that has reached its limit of unacknowledged messages is ignored."""
 
     breaks = "flow.max-unacked-messages"
-    stands_for = "FLOW of a blocked consumer dropped, where its permits count once it is unblocked"
+    stands_for = "FLOW of a blocked consumer dropped, although its permits count once it is unblocked"
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         if consumer.blocked:

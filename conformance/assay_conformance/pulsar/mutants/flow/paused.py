@@ -11,10 +11,10 @@ from assay_conformance.client.values import Done
 
 
 class NewTopicsStayPaused(Subscription):
-    """The handler of a consumer is not called with what comes of topics and partitions that were found later."""
+    """A handler is not called with messages of topics and partitions that were found later."""
 
     breaks = "flow.waiting-receive-has-permits"
-    stands_for = "pulsar-client-cpp#481: each topic begins paused, and only those of the first hour were resumed"
+    stands_for = "pulsar-client-cpp#481: each topic starts paused, and only the first ones were resumed"
 
     def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
         self._as_if_paused(super()._widen, topic, partitions, answered)
@@ -29,10 +29,10 @@ class NewTopicsStayPaused(Subscription):
 
 
 class ResumesFirstTopicOnly(Subscription):
-    """A resume reaches the first topic of a consumer."""
+    """A resume reaches only the first topic of a consumer."""
 
     breaks = "flow.waiting-receive-has-permits"
-    stands_for = "a pause that is kept for each topic, and a resume that ends with the first answer"
+    stands_for = "a pause kept for each topic, and a resume that ends with the first of them"
 
     def resume(self, op: int) -> None:
         self._paused = False

@@ -38,10 +38,10 @@ class GrantsNothingOnSuccess(Permits):
 
 
 class FlowBeforeSubscribed(Consumer):
-    """The first FLOW leaves with SUBSCRIBE, before its answer."""
+    """The first FLOW is sent with SUBSCRIBE, before its answer."""
 
     breaks = "flow.initial-permits-equal-queue-size"
-    stands_for = "an answer taken for granted"
+    stands_for = "an answer assumed to be a success"
     also = (GrantsNothingOnSuccess,)
 
     def _register(self, connection: Connection) -> None:
@@ -51,7 +51,7 @@ class FlowBeforeSubscribed(Consumer):
 
 
 class FlowAfterWholeQueue(Permits):
-    """Permits are renewed only when the whole queue was taken."""
+    """Permits are renewed only when the whole queue was received."""
 
     breaks = "flow.permits-renewed-at-half-queue"
     stands_for = "DotPulsar (read in its source): FLOW(n) follows the n-th message, the pipeline runs dry"
@@ -62,20 +62,20 @@ class FlowAfterWholeQueue(Permits):
 
 
 class PermitsForFiltered(Consumer):
-    """Permits are returned for messages that an ack_set had taken out of a batch."""
+    """Permits are returned for messages that an ack_set had removed from a batch."""
 
     breaks = "flow.no-permit-for-ack-set-filtered"
-    stands_for = "Go and C++ clients (read in their source): skipped messages count as used, the prefetch grows"
+    stands_for = "Go and C++ clients (read in their source): skipped messages count as used, and the prefetch grows"
 
     def _charged_for(self, entry: Entry) -> int:
         return entry.size
 
 
 class ReturnsPermitTwice(Permits):
-    """The permit of a message is returned twice when it is handed over."""
+    """The permit of a message is returned twice when it is delivered."""
 
     breaks = "flow.permits-within-queue"
-    stands_for = "two queues, of a consumer and of its parent, that each return it"
+    stands_for = "two queues, of a consumer and of its parent, that both return it"
 
     def handed_over(self, *, current: bool) -> None:
         if self._size and current:
@@ -88,7 +88,9 @@ class EarlyChunkKeepsPermit(Arrivals):
     """A chunk that is not the last returns no permit."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "Java and Go clients (read in their source), for some chunks: an early return past the accounting"
+    stands_for = (
+        "Java and Go clients (read in their source), for some chunks: an early return that skips the permit accounting"
+    )
 
     def _give_back_chunk(self, metadata: MessageMetadata) -> None:
         if metadata.chunk_id == metadata.num_chunks_from_msg - 1:
@@ -96,10 +98,10 @@ class EarlyChunkKeepsPermit(Arrivals):
 
 
 class CompactedKeepsPermit(Consumer):
-    """A batch returns permits for the members that are left of it."""
+    """A compacted batch returns permits only for its remaining messages."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "DotPulsar (read in its source): what is dropped of an entry counts as one"
+    stands_for = "DotPulsar (read in its source): dropped messages of an entry count as one"
 
     def _give_back_spare(self, entry: Entry, opened: Sequence[Opened], spare: int) -> None:
         if len(opened) == entry.size:
@@ -107,32 +109,30 @@ class CompactedKeepsPermit(Consumer):
 
 
 class BeforeStartKeepsPermit(Consumer):
-    """A message in front of the place from which a consumer goes on returns no permit."""
+    """A message before the position at which a consumer resumes returns no permit."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "C++ 4.2 (read in its source): the message sought is left out when it comes, and that is all"
+    stands_for = "C++ 4.2 (read in its source): the message of the seek is skipped, without its permit"
 
     def _spare(self, charged: int, unacked: Sequence[Opened], wanted: Sequence[Opened]) -> int:
         return super()._spare(charged - (len(unacked) - len(wanted)), unacked, wanted)
 
 
 class DeadLetteredKeepsPermit(Consumer):
-    """A message that comes once too often, and goes to the dead letter topic unseen, returns no permit."""
+    """A message that goes to the dead letter topic without being delivered returns no permit."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "a second way out of the receiver queue, without what the first one does"
+    stands_for = "a second path out of the receiver queue, without the accounting of the first"
 
     def _move_unseen_to_dead_letter(self, entry: Entry, messages: Sequence[Opened]) -> None:
         self._dead_letters.move_to_dead_letter(entry)
 
 
 class LoneLastChunkKeepsPermit(Arrivals):
-    """A last chunk whose first is missing returns no permit."""
+    """A last chunk whose first chunk is missing returns no permit."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = (
-        "permits returned with chunks that are not the last, and with messages that are handed over: this is neither"
-    )
+    stands_for = "permits returned for chunks before the last, and for delivered messages: this is neither"
 
     def _give_back_chunk(self, metadata: MessageMetadata) -> None:
         if metadata.chunk_id != metadata.num_chunks_from_msg - 1:
@@ -140,20 +140,20 @@ class LoneLastChunkKeepsPermit(Arrivals):
 
 
 class OldEpochKeepsPermit(Arrivals):
-    """A message of an older epoch is dropped, and returns no permit."""
+    """A message of an older consumer epoch is dropped and returns no permit."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "a message that is sent away at the door, before anybody counts it"
+    stands_for = "a message that is dropped before it is counted"
 
     def _drop_stale(self, payload: Payload, body: pb.CommandMessage) -> None:
         pass
 
 
 class ZeroQueuePrefetches(Permits):
-    """A consumer without a queue asks for the next message when one was handed over."""
+    """A consumer with a queue of zero grants the next permit as soon as a message was delivered."""
 
     breaks = "flow.zero-queue-permit-per-receive"
-    stands_for = "a queue of one taken for none"
+    stands_for = "a queue of one used in place of none"
 
     def handed_over(self, *, current: bool) -> None:
         super().handed_over(current=current)
@@ -163,10 +163,10 @@ class ZeroQueuePrefetches(Permits):
 
 
 class ZeroQueueForgetsWaitingReceive(Permits):
-    """A consumer without a queue asks for nothing behind a reconnect, although a receive waits."""
+    """A consumer with a queue of zero grants no permit after a reconnect, although a receive waits."""
 
     breaks = "flow.zero-queue-renews-after-reconnect"
-    stands_for = "a permit that is granted where receive is called, and nowhere else"
+    stands_for = "a permit that only a call of receive grants"
 
     def _ask_for_waiting(self, *, first: bool) -> None:
         if first:
@@ -174,10 +174,10 @@ class ZeroQueueForgetsWaitingReceive(Permits):
 
 
 class FewerPermitsAfterReconnect(Permits):
-    """A reconnect grants only what had been used since the last grant."""
+    """After a reconnect a consumer grants only the permits used since its last FLOW."""
 
     breaks = "flow.permits-reset-on-reconnect"
-    stands_for = "permits kept in the client over a reconnect, as if the broker kept them too"
+    stands_for = "permits kept in the client across a reconnect, as if the broker kept them too"
 
     _used = 0
 
@@ -199,7 +199,7 @@ class SkipsFlowOfPartitions(Permits):
 
 
 class PartitionsForgottenOnReturn(Consumer):
-    """A consumer of partitions grants nothing when it comes back."""
+    """A consumer of partitions grants no permits after a reconnect."""
 
     breaks = "flow.waiting-receive-has-permits"
     stands_for = "permits that the parent of several consumers grants when it is created, and never again"
@@ -212,10 +212,10 @@ class PartitionsForgottenOnReturn(Consumer):
 
 
 class RefillsFirstSessionOnly(Permits):
-    """Behind a reconnect the queue is granted once, and what is taken of it never again."""
+    """After a reconnect a whole queue of permits is granted once, and none after that."""
 
     breaks = "flow.waiting-receive-has-permits"
-    stands_for = "permits that are returned to the connection that a consumer was opened on"
+    stands_for = "permits returned to the connection on which the consumer was opened"
 
     _is_first = True
 
@@ -238,10 +238,10 @@ class SkipsFlowOfRefused(Permits):
 
 
 class RefusedReturnForgetsFlow(Consumer):
-    """A consumer that is refused when it comes back grants nothing once it is admitted."""
+    """A consumer whose reconnect is refused at first grants no permits once it is admitted."""
 
     breaks = "flow.waiting-receive-has-permits"
-    stands_for = "permits granted with the first attempt to come back, which an ERROR answers"
+    stands_for = "permits granted with the first attempt to reconnect, which is answered with an ERROR"
     also = (SkipsFlowOfRefused,)
 
     def _turned_away(self, refusal: Refusal) -> None:
@@ -259,10 +259,10 @@ def _skipped(permits: SkipsFlowOfPartitions | SkipsFlowOfRefused) -> bool:
 
 
 class RequestForAllKeepsPermits(Consumer):
-    """What lay in the queue when everything was asked for again returns no permit."""
+    """Messages in the queue when redelivery of everything is requested return no permits."""
 
     breaks = "flow.dropped-message-returns-permit"
-    stands_for = "apache/pulsar#171: a queue that is cleared with its accounting, and a consumer without permits"
+    stands_for = "apache/pulsar#171: a queue cleared with its accounting, and a consumer left without permits"
 
     def _all_again(self) -> None:
         self._arrivals.clear()
@@ -270,8 +270,8 @@ class RequestForAllKeepsPermits(Consumer):
 
 
 class ZeroQueueAsksOnReturn(Permits):
-    """A consumer without a queue asks for a message when it is back, whether it waits for one or not, and again when it
-    does."""
+    """A consumer with a queue of zero grants a permit when it has reconnected, and another one with the next
+    receive."""
 
     breaks = "flow.zero-queue-permit-per-receive"
     stands_for = "apache/pulsar#6106: one permit for the reconnect, and one when the handler that ran returns"

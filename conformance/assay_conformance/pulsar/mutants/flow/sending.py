@@ -14,10 +14,10 @@ from assay_conformance.model.event import ErrorClass
 
 
 class ChunkedMemoryDrifts(Pending):
-    """The memory of a chunked message is returned once for each chunk."""
+    """The memory of a chunked message is released once for each chunk."""
 
     breaks = "flow.memory-limit"
-    stands_for = "Java client (read in its source): the limit drifts open"
+    stands_for = "Java client (read in its source): the memory limit is gradually lost"
 
     def _chunk_left(self, part_of: Sent) -> None:
         super()._chunk_left(part_of)
@@ -25,7 +25,7 @@ class ChunkedMemoryDrifts(Pending):
 
 
 class IgnoresMaxPendingAcrossPartitions(Publisher):
-    """The limit across partitions is not looked at."""
+    """maxPendingMessagesAcrossPartitions is ignored."""
 
     breaks = "flow.max-pending-across-partitions"
     stands_for = "a limit read and never used"
@@ -35,17 +35,17 @@ class IgnoresMaxPendingAcrossPartitions(Publisher):
 
 
 class MaxPendingAcrossPartitionsUndivided(Publisher):
-    """Each partition has the limit across partitions for itself."""
+    """Each partition gets the whole of maxPendingMessagesAcrossPartitions."""
 
     breaks = "flow.max-pending-across-partitions"
-    stands_for = "a limit handed down as it is"
+    stands_for = "a limit passed on without being divided"
 
     def _share(self, across: int, partitions: int) -> int:
         return across
 
 
 class IgnoresMaxPendingMessages(Pending):
-    """A full pending queue takes more."""
+    """A full pending queue accepts more messages."""
 
     breaks = "flow.max-pending-messages"
     stands_for = "a limit read and never used"
@@ -58,7 +58,7 @@ class MemoryLimitPerProducer(Pending):
     """Each producer has the client's whole memory limit for itself."""
 
     breaks = "flow.memory-limit"
-    stands_for = "one limiter a producer"
+    stands_for = "one limiter for each producer"
 
     _own_bytes = 0
 
@@ -79,7 +79,7 @@ class OversizeKeepsQueueSlot(Producer):
 
     breaks = "flow.full-queue-blocks-or-fails"
     stands_for = (
-        "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block"
+        "pulsar-client-go#762: a send that fails before it is written leaks its permit, and in the end all sends block"
     )
 
     def _too_large(self, sent: Sent, text: str) -> None:
@@ -88,7 +88,7 @@ class OversizeKeepsQueueSlot(Producer):
 
 
 class MemoryNeverReleased(Pending):
-    """What a message took of the memory limit is never given back."""
+    """The memory of a message is never released."""
 
     breaks = "flow.full-queue-blocks-or-fails"
     stands_for = "a counter that only counts up"
@@ -98,10 +98,10 @@ class MemoryNeverReleased(Pending):
 
 
 class TimedOutKeepsMemory(Pending):
-    """A message that times out keeps its part of the memory limit."""
+    """A message that times out does not release its memory."""
 
     breaks = "flow.full-queue-blocks-or-fails"
-    stands_for = "memory given back where a receipt comes, and not on the other ways out"
+    stands_for = "memory released by receipts, and not where a send ends otherwise"
 
     def _free_memory(self, sent: Sent, result: Result) -> None:
         if not (isinstance(result, Failed) and result.error is ErrorClass.TIMEOUT):
@@ -109,10 +109,10 @@ class TimedOutKeepsMemory(Pending):
 
 
 class ClosedKeepsMemory(Pending):
-    """Messages that end with their producer keep their part of the memory limit."""
+    """Pending messages of a closed producer do not release their memory."""
 
     breaks = "flow.full-queue-blocks-or-fails"
-    stands_for = "a limit of the client, and a producer that forgets its own counter alone"
+    stands_for = "a limit of the client, and a producer that resets only its own counter"
 
     def _free_memory(self, sent: Sent, result: Result) -> None:
         if not (isinstance(result, Failed) and result.error is ErrorClass.CLOSED):

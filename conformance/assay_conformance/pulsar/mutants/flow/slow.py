@@ -12,10 +12,10 @@ NO_SESSION: Final = 0
 
 
 class GrantsForWhatComes(Consumer):
-    """The permit of a message is given back when the message comes, and not when the application gets it."""
+    """The permit of a message is returned when it arrives, not when the application gets it."""
 
     breaks = "flow.permits-follow-deliveries"
-    stands_for = "apache/pulsar-client-node#316: a handler that hands over to a queue of its own, and returns"
+    stands_for = "apache/pulsar-client-node#316: a handler that puts messages into another queue, and returns"
 
     def _enqueue(self, inbound: Inbound) -> None:
         self._permits.handed_over(current=True)

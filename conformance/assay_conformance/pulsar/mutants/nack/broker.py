@@ -7,10 +7,10 @@ from assay_conformance.broker.sharing import Sharing
 
 
 class RedeliversAcked(Cursor):
-    """A cursor that is rewound forgets what was acknowledged."""
+    """A rewind of a cursor redelivers acknowledged entries."""
 
     breaks = "nack.acked-not-redelivered"
-    stands_for = "a rewind to the first entry in place of the first one not acknowledged"
+    stands_for = "a rewind to the first entry instead of the first unacknowledged one"
 
     def rewind(self) -> None:
         self.reset(0)
@@ -18,7 +18,7 @@ class RedeliversAcked(Cursor):
 
 
 class RedeliveryCountStaysZero(Sharing):
-    """Redeliveries are not counted."""
+    """The redelivery count stays 0."""
 
     breaks = "nack.redelivery-count"
     stands_for = "a redelivery tracker that is disabled for all subscriptions"

@@ -21,7 +21,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class NackLate(Redelivery[Any]):
-    """Redelivery is asked for late."""
+    """Redelivery of nacked messages is requested late."""
 
     breaks = "nack.redelivery-requested-in-time"
     stands_for = "a timer that ticks coarsely"
@@ -32,7 +32,7 @@ class NackLate(Redelivery[Any]):
 
 
 class NackEarly(Redelivery[Any]):
-    """Redelivery is asked for early."""
+    """Redelivery of nacked messages is requested early."""
 
     breaks = "nack.redelivery-requested-in-time"
     stands_for = "a due time rounded down too far"
@@ -43,10 +43,10 @@ class NackEarly(Redelivery[Any]):
 
 
 class NackDefaultDelayZero(Redelivery[Any]):
-    """Where no delay is configured redelivery is asked for at once."""
+    """Without a configured delay, redelivery of nacked messages is requested at once."""
 
     breaks = "nack.redelivery-requested-in-time"
-    stands_for = "pulsar-rs, DotPulsar: no delay unless one is set, whatever is declared"
+    stands_for = "pulsar-rs, DotPulsar: no delay unless one is set"
 
     def _nack_delay_ms(self, redelivery_count: int) -> float:
         delay_ms = super()._nack_delay_ms(redelivery_count)
@@ -54,7 +54,7 @@ class NackDefaultDelayZero(Redelivery[Any]):
 
 
 class NackDelayUnclamped(Redelivery[Any]):
-    """A redelivery delay below 100 ms is taken as it is."""
+    """A redelivery delay below 100 ms is used as it is."""
 
     breaks = "nack.minimum-delay"
     stands_for = "Go client (read in its source): no minimum"
@@ -63,16 +63,16 @@ class NackDelayUnclamped(Redelivery[Any]):
 
 
 class NacksOneByOne(Redelivery[Any]):
-    """Each nacked message is requested by a command of its own."""
+    """Each nacked message is requested by a separate command."""
 
     breaks = "nack.requests-merged"
-    stands_for = "pulsar-rs: one command a nack"
+    stands_for = "pulsar-rs: one command for each nack"
 
     MOST_IDS = 1
 
 
 class NacksLastChunkOnly(Redelivery[Any]):
-    """Of a nacked message in chunks only the last chunk is requested."""
+    """Redelivery of only the last chunk of a nacked chunked message is requested."""
 
     breaks = "nack.requests-all-chunks"
     stands_for = "apache/pulsar-client-cpp#604: a nack keeps one id of a message that has several"
@@ -93,10 +93,10 @@ class ForgetsNackedMember(Redelivery[Handed]):
 
 
 class NackedMemberComesAlone(Consumer):
-    """Of a batch that comes again, only the messages that were nacked are handed over."""
+    """Of a redelivered batch only the nacked messages are delivered."""
 
     breaks = "nack.requests-whole-batch"
-    stands_for = "a client that asks for an entry again, and filters what comes by the message that it wanted"
+    stands_for = "a client that requests an entry, and filters its messages by the one that was nacked"
     also = (ForgetsNackedMember,)
 
     def __init__(self, *args: Any) -> None:
@@ -121,10 +121,10 @@ class ForgetsNacked(Redelivery[Handed]):
 
 
 class DropsRedeliveredMessages(Consumer):
-    """What comes again with a nacked message is dropped when it was handed over before."""
+    """Messages redelivered together with a nacked one are dropped if they were delivered before."""
 
     breaks = "nack.exclusive-redelivers-all-in-order"
-    stands_for = "a filter for duplicates that takes redelivery for one"
+    stands_for = "a duplicate filter that takes redeliveries for duplicates"
     also = (ForgetsNacked,)
 
     def __init__(self, *args: Any) -> None:
@@ -155,7 +155,7 @@ class NackTimerRearmed(DueTracker[Any]):
 
 
 class NackBackoffNeverGrows(Redelivery[Any]):
-    """Every nack waits for as long as the first."""
+    """The redelivery delay of repeated nacks does not grow."""
 
     breaks = "nack.backoff-grows"
     stands_for = "Go client (read in its source): a nack by id knows no redelivery count"
@@ -177,7 +177,7 @@ class NackBackoffUnbounded(Redelivery[Any]):
 
 
 class ShortNackWaitsForLong(DueTracker[Any]):
-    """A nack does not move the timer of one that is due later."""
+    """A nack with a short delay waits for the timer of one that is due later."""
 
     breaks = "nack.short-delay-not-behind-long"
     stands_for = "Java client since PIP-393 (read in its source): the timer is armed only where none runs"
@@ -196,7 +196,7 @@ class RequeuesCopies(Redelivery[Handed]):
 
 
 class NackRequeuesLocally(Consumer):
-    """A due negative acknowledgment also hands out the client's own copy again."""
+    """When a nack is due, the client also delivers its own copy of the message again."""
 
     breaks = "nack.acked-not-redelivered"
     stands_for = "a retry inside the client that no later acknowledgment stops"
@@ -216,10 +216,10 @@ class NackRequeuesLocally(Consumer):
 
 
 class NackKeepsAckTimeout(Redelivery[Any]):
-    """A nacked message still runs into its acknowledgment time-out."""
+    """A nack does not end the acknowledgment time-out of its message."""
 
     breaks = "nack.ends-ack-timeout"
-    stands_for = "two trackers that know no other"
+    stands_for = "two trackers that do not know of each other"
 
     def _stop_holding(self, message: Any) -> None:
         pass
@@ -248,10 +248,10 @@ class CloseWaitsForNacks(Consumer):
 
 
 class EmptyRequestAsksForAll(Redelivery[Any]):
-    """Where all that is due has become dead letters, a request without ids is sent all the same."""
+    """If all due messages have become dead letters, a redelivery request without ids is sent all the same."""
 
     breaks = "nack.request-names-messages"
-    stands_for = "apache/pulsar#7021: what is filtered out of a request leaves one that asks for everything"
+    stands_for = "apache/pulsar#7021: the ids filtered out of a request leave one that requests everything"
 
     def _ask(self, due: Sequence[Any], *, nacked: bool = False) -> None:
         is_over = bool(due) and all(one.entry.letters for one in due)

@@ -22,10 +22,10 @@ class GivesUpMessages(Subscription):
 
 
 class NackTakesNextAlong(Consumer):
-    """A request for entries names the next one in the queue as well, and drops what came of it."""
+    """A redelivery request also names the next entry in the queue, and drops that from the queue."""
 
     breaks = "nack.asks-for-what-was-given"
-    stands_for = "apache/pulsar#23943: a queue cleared of what is asked for again gives up one message more"
+    stands_for = "apache/pulsar#23943: a queue cleared of requested messages loses one message more"
     also = (GivesUpMessages,)
 
     def post(self, built: BaseCommand) -> None:

@@ -13,10 +13,10 @@ from assay_conformance.wire import Frame
 
 
 class ReordersAppends(Publishing):
-    """Of two consecutive SENDs of a producer the second is stored first; their receipts keep the order of the SENDs."""
+    """Two consecutive SENDs of a producer are stored in reverse order, and receipted in the original one."""
 
     breaks = "ordering.keeps-send-order"
-    stands_for = "writes handed to a pool of threads that keeps no order"
+    stands_for = "writes given to a thread pool that keeps no order"
 
     PARKED_MS = 20
     """How long an append waits for another to change payloads with, so that their receipts keep the order."""
@@ -44,10 +44,10 @@ class ReordersAppends(Publishing):
 
 
 class ReceiptsOutOfOrder(Publishing):
-    """Receipts of appends that become durable together leave in reverse."""
+    """Receipts of entries that become durable together are sent in reverse order."""
 
     breaks = "ordering.receipts-in-send-order"
-    stands_for = "completions of one flush walked from the last to the first"
+    stands_for = "completions of one flush processed from the last to the first"
 
     _held: list[tuple[Producer, Frame]] | None = None
 
@@ -66,30 +66,30 @@ class ReceiptsOutOfOrder(Publishing):
 
 
 class KeySharedSkipsDraining(KeyShared):
-    """A consumer that comes gets the keys that are its own now, whatever is still out of them elsewhere."""
+    """A new Key_Shared consumer gets its keys at once, although another consumer has unacknowledged entries of them."""
 
     breaks = "ordering.key-shared-keeps-order"
-    stands_for = "hash ranges handed to a new consumer at once, before the former has acknowledged what it has of them"
+    stands_for = "hash ranges assigned to a new consumer before the former one has acknowledged its entries"
 
     def _has_to_wait(self, entry: Entry, consumer: Consumer) -> bool:
         return entry.key_hash in self._held
 
 
 class EntryIdsRestartAfterLoad(Topic):
-    """A topic that is loaded again goes on in its last ledger, and counts entries from 0."""
+    """A topic that is loaded again continues in its last ledger, with entry ids from 0."""
 
     breaks = "ordering.message-ids-increase"
-    stands_for = "a ledger opened again for writing by id, with the count of its entries lost"
+    stands_for = "a ledger reopened for writing, with its number of entries lost"
 
     def _open_ledger(self) -> None:
         self.store.open_ledger(self.store.next_position[0])
 
 
 class ReceiptNamesNextEntry(Publishing):
-    """Receipts name the entry behind the one that was stored."""
+    """Receipts name the entry after the one that was stored."""
 
     breaks = "ordering.message-ids-increase"
-    stands_for = "the position after the write taken for the position of the write"
+    stands_for = "the position after an entry taken for its own"
 
     def _named(self, entry: Entry) -> tuple[int, int]:
         ledger, number = super()._named(entry)

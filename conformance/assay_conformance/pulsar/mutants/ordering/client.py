@@ -28,7 +28,7 @@ def swap_payloads(first: Op, second: Op) -> None:
 
 
 class SwapsSendsWhileDisconnected(Producer):
-    """The payloads of the last two sends made during an outage change places."""
+    """The payloads of the last two sends made during an outage are swapped."""
 
     breaks = "ordering.keeps-send-order"
     stands_for = "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it"
@@ -52,7 +52,7 @@ class OvertakesResend(Producer):
 
 
 class SkipsSequenceId(Numbering):
-    """Each reconnect uses up one sequence id."""
+    """Each reconnect skips one sequence id."""
 
     breaks = "ordering.sequence-ids-increase-by-one"
     stands_for = "a counter advanced by the registration, not by the send"
@@ -62,7 +62,7 @@ class SkipsSequenceId(Numbering):
 
 
 class ReversesBatch(Consumer):
-    """The messages of a batch are handed over last first."""
+    """The messages of a batch are delivered in reverse order."""
 
     breaks = "ordering.delivers-in-message-id-order"
     stands_for = "a stack where a queue was meant"
@@ -72,10 +72,10 @@ class ReversesBatch(Consumer):
 
 
 class KeyLastFirst(Consumer):
-    """A Key_Shared consumer hands the messages of a batch over last first."""
+    """A Key_Shared consumer delivers the messages of a batch in reverse order."""
 
     breaks = "ordering.key-delivered-in-order"
-    stands_for = "work of one key that several threads take off one queue"
+    stands_for = "messages of one key that several threads take from one queue"
 
     def _ordered(self, messages: list[Opened]) -> list[Opened]:
         by_key = self._settings.subscription_type is SubscriptionType.KEY_SHARED
@@ -83,17 +83,17 @@ class KeyLastFirst(Consumer):
 
 
 class KeepsOldEpoch(Consumer):
-    """What was on its way when everything was asked for again is handed over."""
+    """Messages in flight when redelivery of everything is requested are delivered."""
 
     breaks = "ordering.old-consumer-epoch-dropped"
-    stands_for = "C++, Go, pulsar-rs and DotPulsar (read in their source): no epochs, so nothing tells the two apart"
+    stands_for = "C++, Go, pulsar-rs and DotPulsar (read in their source): no consumer epochs"
 
     def _is_stale(self, frame: Frame) -> bool:
         return False
 
 
 class CompletesOutOfOrder(Pending):
-    """Every other completion of several in flight waits a moment and the next one passes it."""
+    """Of several sends in flight, every other callback is delayed, so that the next one runs first."""
 
     breaks = "ordering.callbacks-in-send-order"
     stands_for = "callbacks handed to a pool of threads that keeps no order"
@@ -107,17 +107,17 @@ class CompletesOutOfOrder(Pending):
 
 
 class HandlerGetsLatestFirst(Subscription):
-    """A message handler is called with what came last."""
+    """A message handler is called with the latest message first."""
 
     breaks = "ordering.delivers-in-message-id-order"
-    stands_for = "handler calls that are handed to a pool one by one: nothing says which begins first"
+    stands_for = "handler calls given to a thread pool one by one, in no guaranteed order"
 
     def _taken(self) -> Inbound | None:
         return self._queue.pop() if self._queue else None
 
 
 class BatchHandedOverBackwards(Subscription):
-    """A batch receive hands its messages over the last one first."""
+    """A batch receive returns its messages in reverse order."""
 
     breaks = "ordering.delivers-in-message-id-order"
     stands_for = "a batch that is filled from a stack"

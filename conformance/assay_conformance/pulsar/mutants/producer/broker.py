@@ -10,7 +10,7 @@ from assay_conformance.wire.pulsar_pb2 import ProducerAccessMode
 
 
 class AssignsSameName(Topics):
-    """Every producer without a name gets the same one."""
+    """Every producer without a name is assigned the same name."""
 
     breaks = "producer.assigned-names-unique"
     stands_for = "a generator of names that restarts with each connection"
@@ -20,40 +20,40 @@ class AssignsSameName(Topics):
 
 
 class ExclusiveAdmitsSecondProducer(Admission):
-    """An Exclusive producer is admitted beside others."""
+    """An Exclusive producer is admitted although another producer is connected."""
 
     breaks = "producer.access-modes"
-    stands_for = "the access mode is checked when a producer is created, and not against those who are there"
+    stands_for = "the access mode not checked against the connected producers"
 
     def _is_occupied(self, producer: Producer) -> bool:
         return producer.access_mode != ProducerAccessMode.Exclusive and super()._is_occupied(producer)
 
 
 class ForgetsWaitingProducer(Admission):
-    """A producer that waits for a topic does not get it when it is free."""
+    """A WaitForExclusive producer is not admitted when the topic becomes free."""
 
     breaks = "producer.access-modes"
-    stands_for = "a queue of waiting producers that is not looked at when the topic becomes free"
+    stands_for = "the queue of waiting producers not checked when the topic becomes free"
 
     def _promote(self, producer: Producer) -> None:
         pass
 
 
 class AdmitsDuplicateProducerName(Admission):
-    """A producer whose name is taken is admitted beside the one that has it."""
+    """A second producer with a name in use is admitted."""
 
     breaks = "producer.name-unique-on-topic"
-    stands_for = "the map of producers overwritten by the second one of a name"
+    stands_for = "the map of producers overwritten by the second producer"
 
     def _takes_over(self, producer: Producer, holder: Producer) -> bool:
         return True
 
 
 class DeadProducerConnectionKept(Liveness):
-    """A connection that does not answer the PING sent when its name is asked for is taken for one that lives."""
+    """A connection that does not answer the PING sent for a second producer of its name counts as alive."""
 
     breaks = "producer.name-unique-on-topic"
-    stands_for = "a liveness check whose time-out counts as an answer"
+    stands_for = "a liveness check whose time-out is taken for an answer"
 
     def _unanswered(self) -> None:
         self._answer(alive=True)

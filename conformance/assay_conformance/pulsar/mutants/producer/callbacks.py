@@ -17,7 +17,7 @@ class SendInCallbackHangs(Publisher):
     """A send that is called while the callback of another one runs never ends."""
 
     breaks = _BREAKS
-    stands_for = "a callback under the producer's lock, which is none that its thread may take twice"
+    stands_for = "a callback that runs under the producer's lock, which is not reentrant"
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         if not self._shared.callbacks.is_busy:
@@ -28,7 +28,9 @@ class FlushBesideCallbackHangs(Publisher):
     """A flush that is called while the callback of a send runs never ends."""
 
     breaks = _BREAKS
-    stands_for = "pulsar-client-python#123: who flushes waits for the producer's lock, and keeps the callback's"
+    stands_for = (
+        "pulsar-client-python#123: a flush holds the lock that the callback needs while it waits for the producer's"
+    )
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
         if not self._shared.callbacks.is_busy:
@@ -39,7 +41,7 @@ class CloseBesideCallbackHangs(Publisher):
     """A close that is called while the callback of a send runs never ends."""
 
     breaks = _BREAKS
-    stands_for = "pulsar-client-cpp#187: close and the end of a send come to two locks in two orders"
+    stands_for = "pulsar-client-cpp#187: close and the end of a send take two locks in different orders"
 
     def close(self, closed: Callable[[Result], None]) -> None:
         if not self._shared.callbacks.is_busy:
@@ -50,7 +52,7 @@ class AckInCallbackHangs(Subscription):
     """An acknowledgment that is called while the callback of a send runs never ends."""
 
     breaks = _BREAKS
-    stands_for = "a blocking acknowledgment whose end is due on the thread that it is called on"
+    stands_for = "a blocking acknowledgment that is completed by the thread on which it is called"
 
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
         if not self._shared.callbacks.is_busy:
@@ -58,7 +60,7 @@ class AckInCallbackHangs(Subscription):
 
 
 class FlushInCallbackWaitsForIt(Publisher):
-    """A flush that is called in the callback of a send, or beside it, ends when that has returned."""
+    """A flush called inside the callback of a send, or while one runs, ends only when the callback has returned."""
 
     breaks = "producer.waiting-calls-in-callback-end"
     stands_for = "callbacks on the thread that serves connections: C++, and Java says so (apache/pulsar#24601)"

@@ -18,7 +18,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class FencedWithGenericError(Producer):
-    """What is pending with a producer that is fenced fails with an error that does not say so."""
+    """Pending sends of a fenced producer fail with an error that does not say that it was fenced."""
 
     breaks = "producer.fenced-is-final"
     stands_for = "an error code without an exception of its own"
@@ -28,7 +28,7 @@ class FencedWithGenericError(Producer):
 
 
 class ClaimsAssignedName(Producer):
-    """A producer named by the broker says that its user chose the name."""
+    """A producer named by the broker states that its user chose the name."""
 
     breaks = "producer.keeps-assigned-name"
     stands_for = "pulsar-rs and DotPulsar: the flag is left at its default"
@@ -40,7 +40,7 @@ class ClaimsAssignedName(Producer):
 
 
 class CloseFailsPending(Producer):
-    """Close fails what is pending before it asks the broker."""
+    """Close fails pending sends before it asks the broker."""
 
     breaks = "producer.close-ends-pending-sends"
     stands_for = (
@@ -53,7 +53,7 @@ class CloseFailsPending(Producer):
 
 
 class PendingOutlivesClose(Producer):
-    """Close leaves what has no receipt pending for ever."""
+    """Sends without a receipt stay pending for ever after close."""
 
     breaks = "producer.close-ends-pending-sends"
     stands_for = "pulsar-client-go#1059: callbacks of pending messages are lost"
@@ -77,7 +77,7 @@ class FlushWithoutOpenBatchReturns(Producer):
     """Flush with batching on and no batch open does not wait for receipts."""
 
     breaks = "producer.flush-waits"
-    stands_for = "pulsar-client-cpp#303: flush returns at once although receipts are outstanding"
+    stands_for = "pulsar-client-cpp#303: flush returns at once although sends are pending"
 
     def _flush_all(self, flushed: Completed) -> None:
         if self._settings.batching and not self._batching.is_open:
@@ -90,7 +90,7 @@ class InterceptorsRunAfterRouter(Publisher):
     """The partition is chosen before interceptors run."""
 
     breaks = "producer.interceptors-run-first"
-    stands_for = "a message that is changed where it does not count"
+    stands_for = "a message that is changed too late for routing"
 
     def _intercept_and_route(self, message: Outgoing) -> tuple[Outgoing, Producer | Failed]:
         producer = self._route(message)
@@ -98,10 +98,10 @@ class InterceptorsRunAfterRouter(Publisher):
 
 
 class InterceptorsNotifiedLast(Publisher):
-    """The application is called at a send's end before its interceptors are."""
+    """When a send ends, the application's callback runs before the interceptors."""
 
     breaks = "producer.interceptors-run-first"
-    stands_for = "what an interceptor measures or frees is asked for before it is there"
+    stands_for = "an interceptor's measurements are used before they are taken"
 
     def _call_interceptor(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
         self._shared.completed(op, result)
@@ -109,17 +109,17 @@ class InterceptorsNotifiedLast(Publisher):
 
 
 class WaitingProducerTimesOut(Requests):
-    """A producer that waits for its turn gives up after the operation time-out."""
+    """A WaitForExclusive producer gives up after the operation time-out."""
 
     breaks = "producer.waits-for-exclusive-access"
-    stands_for = "one time-out for every request, whatever the broker said of this one"
+    stands_for = "one time-out for every request, although the broker asked this one to wait"
 
     def wait_longer(self, request_id: int) -> None:
         pass
 
 
 class ForgetsTopicEpoch(Producer):
-    """A producer comes back without the epoch of its topic."""
+    """A producer reconnects without its topic_epoch."""
 
     breaks = "producer.echoes-topic-epoch"
     stands_for = "pulsar-rs (read in its source): topic_epoch is never sent"
@@ -131,20 +131,20 @@ class ForgetsTopicEpoch(Producer):
 
 
 class RetriesFenced(Handler):
-    """A producer that was fenced out keeps coming back."""
+    """A fenced producer keeps reconnecting."""
 
     breaks = "producer.fenced-is-final"
-    stands_for = "every refusal taken for a passing one"
+    stands_for = "every error taken for a temporary one"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return refusal.code != pb.ProducerFenced and super()._is_final(refusal)
 
 
 class OrderingKeyWithoutBatchLost(OpBuilder):
-    """A message that is no batch is sent without its ordering key."""
+    """An unbatched message is sent without its ordering key."""
 
     breaks = "producer.keys-as-given"
-    stands_for = "pulsar-client-go#1034, pulsar-rs#290: the ordering key is copied into batches alone"
+    stands_for = "pulsar-client-go#1034, pulsar-rs#290: the ordering key is copied only into batches"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)
@@ -153,10 +153,10 @@ class OrderingKeyWithoutBatchLost(OpBuilder):
 
 
 class KeyWithoutBatchLost(OpBuilder):
-    """A message that is no batch is sent without its key."""
+    """An unbatched message is sent without its key."""
 
     breaks = "producer.keys-as-given"
-    stands_for = "metadata that are filled in in two places, for messages and for members of a batch"
+    stands_for = "metadata filled in in two places, for messages and for members of a batch"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)
@@ -165,7 +165,7 @@ class KeyWithoutBatchLost(OpBuilder):
 
 
 class GivesUpOverQuota(Handler):
-    """A producer that comes back to a topic whose backlog is too long never asks again, and still takes sends."""
+    """A producer that is refused for a backlog quota when it reconnects never tries again, and still accepts sends."""
 
     breaks = "producer.keeps-reconnecting"
     stands_for = "pulsar-client-go 0.17.0: a quota that was exceeded for a while ends the reconnecting (milvus#49932)"

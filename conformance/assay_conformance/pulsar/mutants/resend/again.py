@@ -26,20 +26,20 @@ def fail_written(producer: Producer, which: Callable[[Op], bool]) -> None:
 
 
 class FailsPendingOnLoss(Producer):
-    """What was written and not receipted fails when the connection ends."""
+    """Sends without a receipt fail when the connection ends."""
 
     breaks = "resend.pending-sends-resent"
-    stands_for = "pulsar-rs: outstanding sends end as disconnected, nothing is sent again"
+    stands_for = "pulsar-rs: pending sends end as disconnected, nothing is sent again"
 
     def _lost(self) -> None:
         fail_written(self, lambda _op: True)
 
 
 class ResendsReceipted(Producer):
-    """A resend begins one send too early, with the last one receipted."""
+    """A resend starts one send too early, with the last one that has its receipt."""
 
     breaks = "resend.keeps-queue-order"
-    stands_for = "an operation taken off the queue only after the resend had begun"
+    stands_for = "a send removed from the queue only after the resend had started"
 
     def _units_to_resend(self) -> list[Op]:
         last = self._receipts.last
@@ -47,10 +47,10 @@ class ResendsReceipted(Producer):
 
 
 class ResendChangesMetadata(Producer):
-    """A resend carries a new publish time, and a property more."""
+    """A resend carries a new publish time and an additional property."""
 
     breaks = "resend.identical-bytes"
-    stands_for = "metadata built when written, of what is known then"
+    stands_for = "metadata built anew for each write"
 
     def _units_to_resend(self) -> list[Op]:
         units = super()._units_to_resend()
@@ -66,10 +66,10 @@ class ResendChangesMetadata(Producer):
 
 
 class SendsBeforeProducerSuccess(Producer):
-    """On a reconnect the resend follows PRODUCER at once, not its answer."""
+    """On a reconnect the resend follows PRODUCER without waiting for its answer."""
 
     breaks = "resend.waits-for-producer-success"
-    stands_for = "a producer taken for ready once its connection is"
+    stands_for = "a producer considered ready once its connection is"
 
     def _register(self, connection: Connection) -> None:
         super()._register(connection)
@@ -85,10 +85,12 @@ class SendsBeforeProducerSuccess(Producer):
 
 
 class ProducerReconnectsAfterClose(Producer):
-    """Close while waiting to reconnect leaves the retry running."""
+    """Close during a reconnect leaves the retries of the producer running."""
 
     breaks = "resend.closed-stays-closed"
-    stands_for = "pulsar-client-cpp#518 (for consumers): what was closed while it reconnected registers again"
+    stands_for = (
+        "pulsar-client-cpp#518 (for consumers): a producer or consumer closed while it reconnects registers again"
+    )
 
     def _cancel_retry(self) -> None:
         if self.phase is not Phase.WAITING:
@@ -96,7 +98,7 @@ class ProducerReconnectsAfterClose(Producer):
 
 
 class OrphansProducer(Producer):
-    """Close while PRODUCER has no answer yet sends the broker nothing."""
+    """Close while PRODUCER is pending sends the broker nothing."""
 
     breaks = "resend.closed-stays-closed"
     stands_for = "pulsar-client-cpp#131, apache/pulsar#23853: an orphan producer stays at the broker"
@@ -116,10 +118,10 @@ class SendNeverTimesOut(Pending):
 
 
 class IdleBatchTimesOut(Batching):
-    """The time-out of a batch runs from the last batch before it."""
+    """The send time-out of a batch runs from the batch before it."""
 
     breaks = "resend.send-timeout"
-    stands_for = "apache/pulsar#21889: a message batched after an idle time times out at once"
+    stands_for = "apache/pulsar#21889: a message batched after an idle period times out at once"
 
     _last_began_ns: int | None = None
 
@@ -149,10 +151,11 @@ class CountsReceipts(Receipts):
 
 
 class LosesThirdSend(Producer):
-    """After a connection that ended between its second and third receipt the oldest pending send is not resent."""
+    """After a connection that was lost between its second and third receipt, the oldest pending send is not sent
+    again."""
 
     breaks = "resend.pending-sends-resent"
-    stands_for = "planted: it needs three sends and one cut inside a window of one frame"
+    stands_for = "an artificial bug: it needs three sends and one cut within a window of one frame"
     also = (CountsReceipts,)
 
     def _resend(self) -> None:
@@ -172,10 +175,10 @@ class LosesThirdSend(Producer):
 
 
 class WritesNothingAfterTimeout(Producer):
-    """Once a send has timed out, what is sent afterwards is never written."""
+    """Once a send has timed out, later sends are never written."""
 
     breaks = "resend.sends-after-timeout"
-    stands_for = "pulsar-rs#400: the connection counts as broken, and nothing makes another one"
+    stands_for = "pulsar-rs#400: the connection counts as broken, and no other one is opened"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

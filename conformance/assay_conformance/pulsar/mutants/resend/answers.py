@@ -32,7 +32,7 @@ class IgnoresReceiptAhead(Receipts):
 
 
 class TerminatedWithGenericError(Producer):
-    """What is pending on a terminated topic fails with an error that does not say so."""
+    """Pending sends to a terminated topic fail with an error that does not say that it was terminated."""
 
     breaks = "resend.terminated-fails-all"
     stands_for = "an error code without an exception of its own"
@@ -42,7 +42,7 @@ class TerminatedWithGenericError(Producer):
 
 
 class FailsOnChecksumError(Receipts):
-    """A send answered ChecksumError fails without a look at its own bytes."""
+    """A send answered ChecksumError fails without a check of its own bytes."""
 
     breaks = "resend.checksum-error-resent"
     stands_for = "C++ client (read in its source): removeCorruptMessage takes the head off the queue"
@@ -94,7 +94,7 @@ class ResendsTerminated(Receipts):
 
 
 class RetriesTerminated(Handler):
-    """A terminated topic is asked for again and again."""
+    """A producer keeps trying to register on a terminated topic."""
 
     breaks = "resend.terminated-fails-all"
     stands_for = "pulsar-client-cpp#567, pulsar-client-go#1128: retried until the time-out"
@@ -105,7 +105,7 @@ class RetriesTerminated(Handler):
 
 
 class QuotaExceededKeepsPending(Producer):
-    """What is pending waits on when the broker says that the backlog is over its quota."""
+    """Pending sends stay pending when the broker answers that the backlog quota is exceeded."""
 
     breaks = "resend.quota-exceeded-fails-pending"
     stands_for = "the two quota errors taken for one"
@@ -115,10 +115,10 @@ class QuotaExceededKeepsPending(Producer):
 
 
 class AcceptsAnyHighestId(Receipts):
-    """A receipt for another batch's highest id completes the oldest one."""
+    """A receipt with another highest sequence id than the oldest batch completes that batch."""
 
     breaks = "resend.checks-highest-sequence-id"
-    stands_for = "all clients but the Java one: the highest id of a receipt is not looked at"
+    stands_for = "all clients but the Java one: the highest id of a receipt is not checked"
 
     def _is_of_another(self, head: Op, body: pb.CommandSendReceipt) -> bool:
         return False

@@ -16,7 +16,7 @@ class IgnoresCloseProducer(Connection):
     """The broker's CLOSE_PRODUCER is ignored."""
 
     breaks = "resend.reconnects-after-close-producer"
-    stands_for = "pulsar-rs: the command is filed under a request id of no request; the next send hangs"
+    stands_for = "pulsar-rs: the command is taken for the answer to an unknown request; the next send hangs"
 
     def _close_producer(self, frame: Frame) -> None:
         pass
@@ -60,20 +60,20 @@ PASSING = (pb.ProducerBusy, pb.ServiceNotReady, pb.ProducerBlockedQuotaExceededE
 
 
 class RejectedReconnectIsFinal(Handler):
-    """A producer that comes back and is refused for now ends, and its sends with it."""
+    """A producer whose reconnect gets a temporary error ends, and its sends with it."""
 
     breaks = "resend.reconnect-retries-temporary-error"
-    stands_for = "errors of the first registration and of a return looked up in one table"
+    stands_for = "errors of the first registration and of a reconnect looked up in one table"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return (not self._opening and refusal.code in PASSING) or super()._is_final(refusal)
 
 
 class RejectedReconnectNeverRetried(Handler):
-    """A producer that comes back and is refused for now never asks again."""
+    """A producer whose reconnect gets a temporary error never tries again."""
 
     breaks = "resend.reconnect-retries-temporary-error"
-    stands_for = "a retry that is armed by the end of a connection alone"
+    stands_for = "a retry that is started only by the end of a connection"
 
     def _wait(self, refusal: Refusal, delay_ns: int) -> None:
         if self._opening or refusal.code not in PASSING:
@@ -81,7 +81,7 @@ class RejectedReconnectNeverRetried(Handler):
 
 
 class BackoffNeverGrows(Handler):
-    """The wait between attempts does not grow."""
+    """The backoff between attempts does not grow."""
 
     breaks = "resend.reconnect-backoff"
     stands_for = "pulsar-client-go#1197: the backoff starts over each time"
@@ -102,7 +102,7 @@ class BackoffBeginsLong(Handler):
 
 
 class BackoffNeverResets(Handler):
-    """The wait between attempts stays long after a success."""
+    """The backoff between attempts stays long after a success."""
 
     breaks = "resend.reconnect-backoff"
     stands_for = "a backoff kept from one outage to the next"

@@ -7,10 +7,10 @@ from assay_conformance.broker.session import Session
 
 
 class StoresForUnknownProducer(Session):
-    """A SEND for a producer that is not there is taken for another one's of its connection."""
+    """A SEND for an unknown producer is stored for another producer of the connection."""
 
     breaks = "robustness.send-without-producer-not-stored"
-    stands_for = "a SEND taken by its connection, with its producer id not looked up"
+    stands_for = "a SEND accepted without looking up its producer id"
 
     def producer(self, producer_id: int) -> Producer | None:
         return super().producer(producer_id) or next(iter(self.producers.values()), None)

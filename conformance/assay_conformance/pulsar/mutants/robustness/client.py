@@ -35,7 +35,7 @@ class OtherTopicCumulativeAckHangs(Subscription):
     """A cumulative acknowledgment of another topic's message never ends."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "pulsar-client-cpp#492: where the topic is not found the callback is never called"
+    stands_for = "pulsar-client-cpp#492: if the topic is not found, the callback is never called"
 
     def _refuse_foreign(self, op: int, topic: str, *, cumulative: bool) -> None:
         if not cumulative:
@@ -59,7 +59,7 @@ class DeliversCorrupt(Arrivals):
     """Message checksums are not verified."""
 
     breaks = "robustness.checksum-mismatch-reported"
-    stands_for = "trust in the network's own"
+    stands_for = "the network's own checksums assumed to suffice"
 
     def _is_intact(self, payload: Payload) -> bool:
         return True
@@ -69,24 +69,24 @@ class ChecksumMismatchClosesConnection(Arrivals):
     """A checksum mismatch closes the connection."""
 
     breaks = "robustness.checksum-mismatch-reported"
-    stands_for = "pulsar-rs: the same entry comes back for ever"
+    stands_for = "pulsar-rs: the same entry is redelivered for ever"
 
     def _corrupt(self, position: Position, connection: Connection) -> None:
         connection.close(Cause.LOST, "checksum mismatch")
 
 
 class ChecksumMismatchKeepsPermit(Arrivals):
-    """A corrupt message's permit is not returned."""
+    """The permit of a corrupt message is not returned."""
 
     breaks = "robustness.checksum-mismatch-reported"
-    stands_for = "an early return past the accounting"
+    stands_for = "an early return that skips the permit accounting"
 
     def _corrupt(self, position: Position, connection: Connection) -> None:
         self._discard(position, pb.CommandAck.ChecksumMismatch, 0)
 
 
 class LosesSplitFrameLength(Connection):
-    """A piece too short for a frame's length, with nothing pending, is thrown away."""
+    """A read of fewer than the four bytes of a frame's length is discarded if nothing is buffered."""
 
     breaks = "robustness.any-segmentation"
     stands_for = "DotPulsar 1.0.1: protocol bytes misread in some segmentations"
@@ -99,7 +99,7 @@ class LosesSplitFrameLength(Connection):
 
 
 class SecondFlushReplacesFirst(Pending):
-    """A flush takes the place of an earlier one that waits, which then never ends."""
+    """A flush replaces an earlier pending one, which then never ends."""
 
     breaks = "robustness.calls-do-not-hang"
     stands_for = "pulsar-client-go#1409: of two flushes that wait for the same pending item only the last is completed"
@@ -110,10 +110,10 @@ class SecondFlushReplacesFirst(Pending):
 
 
 class NoTopicsNeverOpen(Subscription):
-    """A subscription to no topic waits for the first of them to open."""
+    """A subscription to an empty list of topics waits for one of them to open."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "a counter of answers that is looked at when one comes, and none does"
+    stands_for = "a counter of answers that is checked when one arrives, and none does"
 
     def start(self, pattern: TopicPattern | None = None) -> None:
         if self.consumers:
@@ -121,10 +121,10 @@ class NoTopicsNeverOpen(Subscription):
 
 
 class NoMessagesNeverAcknowledged(Subscription):
-    """An acknowledgment of no message waits for its first answer."""
+    """An acknowledgment of an empty list of messages waits for an answer."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "the same, for a list of messages"
+    stands_for = "a counter of answers that is checked when one arrives, and none does"
 
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
         if numbers:
@@ -132,30 +132,30 @@ class NoMessagesNeverAcknowledged(Subscription):
 
 
 class SchemaRequestWithoutTimeout(Lookup):
-    """A GET_SCHEMA waits for its answer for as long as the connection lives."""
+    """A GET_SCHEMA has no time-out: it waits for its answer for as long as the connection lasts."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "pulsar-client 3.4.0: a request that is entered into no table of time-outs"
+    stands_for = "pulsar-client 3.4.0: a request that is missing from the table of time-outs"
 
     def _request_schema(self, connection: Connection, build: Callable[[int], BaseCommand], answered: Answered) -> None:
         connection.wait_longer(connection.request(build, answered))
 
 
 class SupplierFailureUnnoticed(Connection):
-    """A connection whose supplier fails waits for a CONNECTED that nothing was written for."""
+    """If the credentials supplier fails, the connection waits for CONNECTED although no CONNECT was sent."""
 
     breaks = "robustness.calls-do-not-hang"
-    stands_for = "an exception on the thread of the network that nothing catches"
+    stands_for = "an uncaught exception on the network thread"
 
     def _without_credentials(self, use: Callable[[Supplied], None]) -> None:
         self._deadline.cancel()
 
 
 class CorruptBatchUnreported(Arrivals):
-    """A batch that cannot be taken apart is dropped without a word."""
+    """A batch that cannot be decoded is dropped without a report to the broker."""
 
     breaks = "robustness.corrupt-batch-reported"
-    stands_for = "C++ client (read in its source): the result of parsing a batch member is not looked at"
+    stands_for = "C++ client (read in its source): the result of parsing a batch member is not checked"
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
         if reason == pb.CommandAck.BatchDeSerializeError:
@@ -168,7 +168,7 @@ class SkipsUndecodableCommand(Connection):
     """A command that cannot be decoded is skipped."""
 
     breaks = "robustness.malformed-frame-closes-connection"
-    stands_for = "a decoder that trusts the length of the unreadable"
+    stands_for = "a decoder that trusts the length of an undecodable command"
 
     def _undecodable(self, error: ProtocolError) -> None:
         pass
@@ -189,17 +189,17 @@ class CorruptMetadataClosesConnection(Arrivals):
     """Metadata that cannot be decoded closes the connection."""
 
     breaks = "robustness.corrupt-metadata-discarded"
-    stands_for = "C++ client (read in its source): the same entry comes back for ever"
+    stands_for = "C++ client (read in its source): the same entry is redelivered for ever"
 
     def _bad_metadata(self, position: Position, connection: Connection) -> None:
         connection.close(Cause.LOST, "undecodable metadata")
 
 
 class EmptyPayloadDropped(Consumer):
-    """A message without payload is acknowledged and not handed over."""
+    """A message with an empty payload is acknowledged without being delivered."""
 
     breaks = "robustness.edge-case-payloads-round-trip"
-    stands_for = "nothing taken for no message"
+    stands_for = "an empty payload taken for no message"
 
     def _enqueue(self, inbound: Inbound) -> None:
         if inbound.opened.payload:
@@ -209,10 +209,10 @@ class EmptyPayloadDropped(Consumer):
 
 
 class LargePropertiesLost(OpBuilder):
-    """A message whose metadata are larger than 64 KiB leaves without its properties."""
+    """A message whose metadata are larger than 64 KiB is sent without its properties."""
 
     breaks = "robustness.edge-case-metadata-round-trip"
-    stands_for = "pulsar-client-cpp#443: a buffer for metadata that has room for 64 KiB"
+    stands_for = "pulsar-client-cpp#443: a metadata buffer of 64 KiB"
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
         metadata = super()._metadata(sent, unix_ms, whole=whole)
@@ -222,10 +222,10 @@ class LargePropertiesLost(OpBuilder):
 
 
 class EmptyWithPropertiesDiscarded(Arrivals):
-    """A message without payload that has properties, and is no batch, is acknowledged as corrupt."""
+    """An unbatched message with properties and an empty payload is acknowledged as corrupt."""
 
     breaks = "robustness.edge-case-payloads-round-trip"
-    stands_for = "pulsar-client-go#1435: behind its properties the end of the entry is taken for the end of a batch"
+    stands_for = "pulsar-client-go#1435: the end of the entry after the properties is taken for the end of a batch"
 
     def _opened(self, metadata: MessageMetadata, data: bytes) -> list[Opened]:
         if metadata.properties and not data and not is_batch(metadata):

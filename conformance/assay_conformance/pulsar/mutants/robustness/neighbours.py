@@ -27,10 +27,10 @@ _LOOKS_AGAIN_NS = 10 * MS
 
 
 class OneRequestAtATime(Connection):
-    """A connection asks when what it asked before has been answered, or has timed out."""
+    """A connection sends a request only when the one before it was answered or has timed out."""
 
     breaks = _BESIDE
-    stands_for = "a lock around a question and its answer, as around the creation of producers in a client's own map"
+    stands_for = "a lock held from a request to its answer, as around a client's map of producers"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -73,10 +73,10 @@ class _Inbox:
 
 
 class FullQueueStopsReading(Connection):
-    """While the queue of a consumer is full, nothing is read from its connection."""
+    """While a consumer's receiver queue is full, nothing is read from its connection."""
 
     breaks = _BESIDE
-    stands_for = "apache/pulsar-client-go#164: what reads the connection waits for room in a consumer's queue"
+    stands_for = "apache/pulsar-client-go#164: the reader of the connection waits for room in a consumer's queue"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -90,10 +90,10 @@ class FullQueueStopsReading(Connection):
 
 
 class RunningHandlerStopsReading(Connection):
-    """While a message handler runs, nothing is read."""
+    """While a message handler runs, nothing is read from any connection."""
 
     breaks = _BESIDE
-    stands_for = "handlers that are called on the thread that reads the connection"
+    stands_for = "handlers called on the thread that reads the connection"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -115,10 +115,10 @@ class _Watched(Redelivery[Any]):
 
 
 class OpenNackStopsReading(Connection):
-    """While a nack of a consumer waits for its time, nothing is read from its connection."""
+    """While a nack waits for its redelivery delay, nothing is read from the consumer's connection."""
 
     breaks = _BESIDE
-    stands_for = "pulsar-client-python#116: many nacks, and all but one consumer of the process stand still"
+    stands_for = "pulsar-client-python#116: after many nacks all but one consumer of the process stall"
     also = (_Watched,)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -134,10 +134,10 @@ class OpenNackStopsReading(Connection):
 
 
 class FullProducerHoldsOthers(Producer):
-    """While the queue of one producer is full, no other one on its connection sends."""
+    """While one producer's pending queue is full, no other producer on its connection sends."""
 
     breaks = _BESIDE
-    stands_for = "one queue of events for all, in which a send waits for room"
+    stands_for = "one event queue for all producers, in which a send waits for room"
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         if self.connection is not None and self.__stops(self.connection):
@@ -151,10 +151,10 @@ class FullProducerHoldsOthers(Producer):
 
 
 class ClosingProducerHoldsOthers(Producer):
-    """While a producer waits for the answer to its close, no other one on its connection sends."""
+    """While a producer waits for the answer to its close, no other producer on its connection sends."""
 
     breaks = _BESIDE
-    stands_for = "a close that waits under the lock of the client, which sends take too"
+    stands_for = "a close that waits while it holds a lock of the client that sends need"
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         if self.connection is not None and self.__stops(self.connection):
@@ -167,10 +167,10 @@ class ClosingProducerHoldsOthers(Producer):
 
 
 class WaitingReceiveHoldsSends(Producer):
-    """While the application waits for a message, no producer on the connection sends."""
+    """While a receive waits, no producer on the connection sends."""
 
     breaks = _BESIDE
-    stands_for = "apache/pulsar-client-node#252: a receive that waits takes a thread of the pool that sends need"
+    stands_for = "apache/pulsar-client-node#252: a waiting receive takes a thread of the pool that sends need"
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         if self.connection is not None and self.__stops(self.connection):
@@ -192,10 +192,11 @@ class _ForGood(Refusal):
 
 
 class RefusalFailsOthers(Connection):
-    """When a broker is not ready for one request the connection is closed, and fails what else waits on it for good."""
+    """When a broker is not ready for one request, the connection is closed and all other requests on it fail for
+    good."""
 
     breaks = _BESIDE
-    stands_for = "apache/pulsar-client-cpp#322: the other requests fail with an error that is not tried again"
+    stands_for = "apache/pulsar-client-cpp#322: the other requests fail with an error that is not retried"
 
     def _error(self, frame: Frame) -> None:
         super()._error(frame)

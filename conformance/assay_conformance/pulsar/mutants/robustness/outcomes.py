@@ -24,10 +24,10 @@ _REFUSED = "robustness.refusal-ends-call"
 
 
 class RefusedSeekSucceeds(Seeking):
-    """A seek that the broker answers with an error ends well."""
+    """A seek that the broker answers with an error succeeds."""
 
     breaks = _ANSWERED
-    stands_for = "any answer to a request taken for its success"
+    stands_for = "any answer to a request taken for a success"
 
     def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal) and answer.cause is Cause.SERVER and pending is self._pending:
@@ -37,10 +37,10 @@ class RefusedSeekSucceeds(Seeking):
 
 
 class UnansweredSeekSucceeds(Seeking):
-    """A seek whose answer does not come in time ends well."""
+    """A seek without an answer succeeds at its time-out."""
 
     breaks = _ANSWERED
-    stands_for = "a time-out that ends the wait, and not the call"
+    stands_for = "a time-out that ends the wait without an error"
 
     def _answered(self, pending: PendingSeek, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal) and answer.cause is Cause.TIMED_OUT and pending is self._pending:
@@ -50,10 +50,10 @@ class UnansweredSeekSucceeds(Seeking):
 
 
 class SeekOnlyForgets(Seeking):
-    """A seek empties the queue, ends well, and asks the broker for nothing."""
+    """A seek empties the queue and succeeds, but sends no SEEK."""
 
     breaks = _ANSWERED
-    stands_for = "a seek of a consumer that has read nothing yet, remembered for the next subscribe"
+    stands_for = "a seek before anything was read that is only remembered for the next SUBSCRIBE"
 
     def begin(self, place: Place, sought: Sought) -> None:
         del place
@@ -62,20 +62,20 @@ class SeekOnlyForgets(Seeking):
 
 
 class NoMoreWhenRefused(Consumer):
-    """Where the broker does not say what its last message is, there are no more messages."""
+    """If GET_LAST_MESSAGE_ID fails, has_message_available returns false."""
 
     breaks = _ANSWERED
-    stands_for = "a default taken for an answer"
+    stands_for = "a default returned in place of an answer"
 
     def has_more(self, on_answer: Callable[[bool | Failed], None], *, readable: bool = False) -> None:
         super().has_more(lambda answer: on_answer(False if isinstance(answer, Failed) else answer), readable=readable)
 
 
 class RefusedProducerOpens(Producer):
-    """Opening a producer that the broker refuses for good ends well."""
+    """Opening a producer that the broker refuses for good succeeds."""
 
     breaks = _ANSWERED
-    stands_for = "an object that is handed out before it is known whether it works"
+    stands_for = "an object that is returned before it is known whether it works"
 
     def _ended(self, refusal: Refusal) -> None:
         if self._opened is not None:
@@ -85,20 +85,20 @@ class RefusedProducerOpens(Producer):
 
 
 class RefusedConsumerOpens(Consumer):
-    """Opening a consumer that the broker refuses for good ends well."""
+    """Opening a consumer that the broker refuses for good succeeds."""
 
     breaks = _ANSWERED
-    stands_for = "a consumer of several topics that is open as soon as each was asked for"
+    stands_for = "a consumer of several topics that is open as soon as each SUBSCRIBE was sent"
 
     def _opening_ends(self, result: Result) -> None:
         super()._opening_ends(Done())
 
 
 class SecondSeekFails(Seeking):
-    """A seek fails once there was one before."""
+    """Every seek but the first fails."""
 
     breaks = _CAUSED
-    stands_for = "a mark that another seek goes on, which is set and never taken back"
+    stands_for = "a flag that a seek is in progress, which is never cleared"
 
     _sought_before = False
 
@@ -111,10 +111,10 @@ class SecondSeekFails(Seeking):
 
 
 class EmptyFlushFails(Pending):
-    """A flush fails where nothing is pending."""
+    """A flush fails if nothing is pending."""
 
     breaks = _CAUSED
-    stands_for = "the last of no sends asked for how it ended"
+    stands_for = "the outcome of the last send looked up when there is none"
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
         if self._ops:
@@ -124,10 +124,10 @@ class EmptyFlushFails(Pending):
 
 
 class StarvedReceiveFails(Subscription):
-    """A receive that gets nothing in its time fails as if the consumer were closed."""
+    """A receive that times out fails as if the consumer were closed."""
 
     breaks = _CAUSED
-    stands_for = "one error for a queue that is empty and one that is closed"
+    stands_for = "one error for an empty queue and for a closed one"
 
     def _give_up(self, receive: Any) -> None:
         if receive.got:
@@ -138,7 +138,7 @@ class StarvedReceiveFails(Subscription):
 
 
 class UnreadConsumerClosesWithError(Subscription):
-    """Closing a consumer that has handed over nothing fails."""
+    """Closing a consumer that has delivered no message fails."""
 
     breaks = _CAUSED
     stands_for = "apache/pulsar-client-cpp#413: the first of several results taken for all of them"
@@ -150,10 +150,10 @@ class UnreadConsumerClosesWithError(Subscription):
 
 
 class NoMoreFails(Consumer):
-    """A reader that is asked for more at the end of its topic fails."""
+    """has_message_available fails at the end of a topic."""
 
     breaks = _CAUSED
-    stands_for = "no next message taken for an error"
+    stands_for = "the absence of a next message taken for an error"
 
     def has_more(self, on_answer: Callable[[bool | Failed], None], *, readable: bool = False) -> None:
         end = Failed(ErrorClass.OTHER, "end of topic", certain=True)
@@ -161,10 +161,10 @@ class NoMoreFails(Consumer):
 
 
 class ClosedConsumerAcks(Subscription):
-    """An acknowledgment of a consumer that is closed ends well, and goes nowhere."""
+    """An acknowledgment on a closed consumer succeeds, and is never sent."""
 
     breaks = _CLOSED
-    stands_for = "a tracker that is let go by the close, and asked for again behind it"
+    stands_for = "a tracker that is released by the close, and created again by the next call"
 
     def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
         if self._closed:
@@ -174,10 +174,10 @@ class ClosedConsumerAcks(Subscription):
 
 
 class OpeningRetriesRefusal(Handler):
-    """Who opens without being allowed to asks again until its time is over."""
+    """An opening that gets AuthorizationError is repeated until its time-out."""
 
     breaks = _REFUSED
-    stands_for = "a list of errors that end an opening, which lacks one"
+    stands_for = "a list of final errors that lacks one"
 
     def _is_final(self, refusal: Refusal) -> bool:
         denied = self._opening and refusal.code in (pb.AuthorizationError, pb.NotAllowedError)
@@ -185,10 +185,10 @@ class OpeningRetriesRefusal(Handler):
 
 
 class RefusedSeekAsksAgain(Seeking):
-    """A seek that the broker refuses is asked three times more."""
+    """A seek that the broker refuses is sent three more times."""
 
     breaks = _REFUSED
-    stands_for = "one policy of retries around every request"
+    stands_for = "one retry policy around every request"
 
     _tries_left = 3
 
@@ -203,10 +203,10 @@ class RefusedSeekAsksAgain(Seeking):
 
 
 class RefusedUnsubscribeAsksAgain(Consumer):
-    """An unsubscribe that the broker refuses is asked once more."""
+    """An unsubscribe that the broker refuses is sent once more."""
 
     breaks = _REFUSED
-    stands_for = "one policy of retries around every request"
+    stands_for = "one retry policy around every request"
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
         def ended(result: Result) -> None:

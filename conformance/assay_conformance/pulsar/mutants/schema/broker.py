@@ -8,10 +8,10 @@ from assay_conformance.wire.pulsar_pb2 import Schema
 
 
 class AdmitsOtherSchemaType(Schemas):
-    """Schemas of different types are not compared."""
+    """A schema of another type than the topic's is admitted without a compatibility check."""
 
     breaks = "schema.other-type-refused"
-    stands_for = "a compatibility check chosen by the new schema's type, which knows no other"
+    stands_for = "a compatibility check chosen by the new schema's type only"
 
     def check(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
         latest = self.latest(topic)
@@ -20,7 +20,7 @@ class AdmitsOtherSchemaType(Schemas):
 
 
 class AnswersLatestSchema(Schemas):
-    """GET_SCHEMA is answered with the latest schema, whichever version it asks for."""
+    """GET_SCHEMA is answered with the latest schema, whichever version it requests."""
 
     breaks = "schema.versions-kept-apart"
     stands_for = "a cache of schemas by topic, and not by version"

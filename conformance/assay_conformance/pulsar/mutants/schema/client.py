@@ -21,17 +21,17 @@ class SchemaStatedOnce(Producer):
     """A producer states its schema in its first PRODUCER only."""
 
     breaks = "schema.stated-in-registrations"
-    stands_for = "a reconnect that builds its command by hand, beside the one of the opening"
+    stands_for = "a reconnect with a command builder of its own"
 
     def _stated_schema(self) -> pb.Schema | None:
         return None if self.registrations else super()._stated_schema()
 
 
 class ConsumerStatesNoSchema(Consumer):
-    """A consumer keeps its schema to itself."""
+    """A consumer sends no schema in SUBSCRIBE."""
 
     breaks = "schema.stated-in-registrations"
-    stands_for = "a client that takes a schema for a matter of decoding alone"
+    stands_for = "a schema used for decoding only"
 
     def _stated_schema(self) -> pb.Schema | None:
         return None
@@ -41,17 +41,17 @@ class SchemaVersionUnread(Producer):
     """The schema version in PRODUCER_SUCCESS is not read."""
 
     breaks = "schema.version-in-metadata"
-    stands_for = "a PRODUCER_SUCCESS that is read for the name and the last sequence id alone"
+    stands_for = "only the name and the last sequence id of PRODUCER_SUCCESS are read"
 
     def _version_in(self, body: pb.CommandProducerSuccess) -> bytes:
         return b""
 
 
 class BatchWithoutSchemaVersion(OpBuilder):
-    """Batches do not name the version of their schema."""
+    """Batches do not state their schema version."""
 
     breaks = "schema.version-in-metadata"
-    stands_for = "the metadata of a batch are filled in elsewhere than those of a message"
+    stands_for = "metadata filled in in two places, for messages and for batches"
 
     def _batch_metadata(self, batch: Sequence[Sent], unix_ms: int) -> MessageMetadata:
         metadata = super()._batch_metadata(batch, unix_ms)
@@ -63,14 +63,14 @@ class ReadsWithOwnSchema(WriterSchemas):
     """Every value is read with the consumer's own schema."""
 
     breaks = "schema.asks-for-written-version"
-    stands_for = "pulsar-client-python before 3.2: AvroSchema decodes with the reader's schema alone"
+    stands_for = "pulsar-client-python before 3.2: AvroSchema decodes only with the reader's schema"
 
     def _needs(self, version: bytes) -> bool:
         return False
 
 
 class KeepsOneWriterSchema(WriterSchemas):
-    """The schema that was asked for first is taken for that of all versions."""
+    """The first schema that was requested is used for all versions."""
 
     breaks = "schema.asks-for-written-version"
     stands_for = "a cache of schemas by topic, and not by version"
@@ -80,7 +80,7 @@ class KeepsOneWriterSchema(WriterSchemas):
 
 
 class RetriesRefusedSchema(Handler):
-    """An opening whose schema is refused tries again until the operation time-out."""
+    """An opening that gets IncompatibleSchema is repeated until the operation time-out."""
 
     breaks = "schema.incompatible-is-final"
     stands_for = "IncompatibleSchema among the errors that a retry may heal"
@@ -90,7 +90,7 @@ class RetriesRefusedSchema(Handler):
 
 
 class BatchHasNoSchema(Subscription):
-    """What a batch receive handed over has no value to read."""
+    """Messages of a batch receive have no value."""
 
     breaks = "schema.own-values-are-read"
     stands_for = "messages that are wrapped in two places, of which one knows the schema"

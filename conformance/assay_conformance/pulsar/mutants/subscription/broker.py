@@ -26,10 +26,11 @@ class ExclusiveAdmitsSecondConsumer(Subscription):
 
 
 class FailoverSkipsUnacked(SingleActive):
-    """The next active consumer begins where the former had got to, acknowledged or not."""
+    """The next active consumer of a Failover subscription starts at the read position of the former, acknowledged or
+    not."""
 
     breaks = "subscription.failover-redelivers-unacked"
-    stands_for = "the read position of a failed consumer taken for what it acknowledged"
+    stands_for = "the read position of a former consumer taken for its acknowledged position"
 
     def _start_over(self) -> None:
         if not self._failover:
@@ -37,7 +38,7 @@ class FailoverSkipsUnacked(SingleActive):
 
 
 class SharedUnackedLostOnLeave(Sharing):
-    """What was out at a consumer of a Shared subscription that leaves goes to no other consumer."""
+    """Unacknowledged messages of a Shared consumer that leaves are not dispatched to other consumers."""
 
     breaks = "subscription.shared-entry-at-one-consumer"
     stands_for = "the pending acknowledgments of a consumer dropped with it, not put up for redelivery"
@@ -59,7 +60,7 @@ class KeySharedIgnoresKeys(KeyShared):
 
 
 class ResubscribeStartsOver(Topic):
-    """A durable subscription whose consumers were all gone begins again at the position the next one asks for."""
+    """A durable subscription without consumers starts again at the initial position of the next one."""
 
     breaks = "subscription.resumes-at-first-unacked"
     stands_for = "the initial position applied to a subscription that exists already"
@@ -73,7 +74,7 @@ class ResubscribeStartsOver(Topic):
 
 
 class NonDurableCursorKept(Subscription):
-    """A subscription that is not durable stays, with its position, when its consumer goes."""
+    """A non-durable subscription remains, with its position, when its consumer leaves."""
 
     breaks = "subscription.non-durable-reader"
     stands_for = "the cursor of a reader kept like a durable one"
@@ -84,7 +85,8 @@ class NonDurableCursorKept(Subscription):
 
 
 class DeletesUnacked(Housekeeping):
-    """What one durable subscription has acknowledged is deleted, whatever the others have."""
+    """Messages that one durable subscription has acknowledged are deleted, although others have not acknowledged
+    them."""
 
     breaks = "subscription.retains-until-acked"
     stands_for = "the fastest cursor of a topic taken for the slowest one when ledgers are trimmed"
@@ -94,7 +96,7 @@ class DeletesUnacked(Housekeeping):
 
 
 class TtlIgnored(Housekeeping):
-    """Messages that are too old stay in the backlog."""
+    """Messages beyond their time to live stay in the backlog."""
 
     breaks = "subscription.retains-until-acked"
     stands_for = "the check of message expiry never scheduled"

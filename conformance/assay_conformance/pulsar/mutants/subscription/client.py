@@ -19,10 +19,10 @@ from assay_conformance.wire import BaseCommand, Frame
 
 
 class ConsumerReconnectsAfterClose(Consumer):
-    """Close while waiting to reconnect leaves the retry of a consumer running."""
+    """Close during a reconnect leaves the retries of the consumer running."""
 
     breaks = "subscription.closed-stays-closed"
-    stands_for = "apache/pulsar#22958: what was closed while it reconnected subscribes again"
+    stands_for = "apache/pulsar#22958: a consumer closed while it reconnects subscribes again"
 
     def _cancel_retry(self) -> None:
         if self.phase is not Phase.WAITING:
@@ -30,7 +30,7 @@ class ConsumerReconnectsAfterClose(Consumer):
 
 
 class OrphansConsumer(Consumer):
-    """Close while SUBSCRIBE has no answer yet sends the broker nothing."""
+    """Close while SUBSCRIBE is pending sends the broker nothing."""
 
     breaks = "subscription.closed-stays-closed"
     stands_for = "pulsar-client-cpp#518: an orphan consumer stays at the broker, with permits"
@@ -40,7 +40,7 @@ class OrphansConsumer(Consumer):
 
 
 class RefusesToCloseAway(Subscription):
-    """Close of a consumer that reconnects fails, and it goes on reconnecting."""
+    """Close of a reconnecting consumer fails, and it goes on reconnecting."""
 
     breaks = "subscription.closed-stays-closed"
     stands_for = "pulsar-flex, consumer/index.js: unsubscribe throws while it reconnects, and the retry is left running"
@@ -56,7 +56,7 @@ class PatternSubscribesToAll(TopicPattern):
     """A consumer of a pattern subscribes to every topic of the namespace."""
 
     breaks = "subscription.pattern-finds-new-topics"
-    stands_for = "a broker's answer taken for filtered, whatever it says of that"
+    stands_for = "the broker's answer taken for filtered, whatever it says"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -64,7 +64,7 @@ class PatternSubscribesToAll(TopicPattern):
 
 
 class PatternEvaluatedOnce(TopicPattern):
-    """Topics that match a pattern are looked for when the consumer opens, and never again."""
+    """The topics of a pattern are listed when the consumer opens, and never again."""
 
     breaks = ("subscription.pattern-finds-new-topics", "subscription.topic-list-watcher")
     stands_for = "DotPulsar (read in its source): a pattern is resolved once"
@@ -95,17 +95,17 @@ class RemovedTopicStopsPattern(TopicPattern):
 
 
 class IgnoresTopicUpdates(TopicPattern):
-    """New topics are never looked for."""
+    """A pattern consumer never looks for new topics when notified of them."""
 
     breaks = "subscription.topic-list-watcher"
-    stands_for = "C++, Go and pulsar-rs (read in their source): they ask once in a while"
+    stands_for = "C++, Go and pulsar-rs (read in their source): they only poll"
 
     def _keep_watch(self) -> None:
         pass
 
 
 class DrainsFirstTopicFirst(Subscription):
-    """Of several topics the one named first is read to its end first."""
+    """A consumer of several topics reads the first topic to its end first."""
 
     breaks = "subscription.no-topic-starves"
     stands_for = "queues looked at in one order, always from the first"
@@ -117,40 +117,40 @@ class DrainsFirstTopicFirst(Subscription):
 
 
 class AcksOnFirstTopic(Subscription):
-    """Whatever topic a message came from, it is acknowledged on the consumer's first one."""
+    """Messages of all topics are acknowledged on the consumer's first topic."""
 
     breaks = "subscription.acks-on-source-topic"
-    stands_for = "one tracker of acknowledgments for all topics, and ids without theirs"
+    stands_for = "one acknowledgment tracker for all topics, and ids without a topic"
 
     def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
         super()._ack_on([self.consumers[0]] * len(handed), op, handed, cumulative=cumulative)
 
 
 class ReaderStartsOver(Consumer):
-    """A reader that comes back begins where it began at first."""
+    """A reader that reconnects starts where it started at first."""
 
     breaks = "subscription.reader-resumes-after-last-read"
-    stands_for = "a start that is kept as it was configured, and sent with every SUBSCRIBE"
+    stands_for = "the configured start id sent with every SUBSCRIBE"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         pass
 
 
 class ReaderForgetsBatchIndex(Consumer):
-    """A reader remembers of the last message its entry alone, and comes back to the whole batch."""
+    """A reader remembers only the entry of its last message, and gets the whole batch after a reconnect."""
 
     breaks = "subscription.reader-resumes-after-last-read"
-    stands_for = "Go client (read in its source): the id of a batch's message, sent without its index"
+    stands_for = "Go client (read in its source): a batch message id sent without its batch index"
 
     def _has_read(self, reading: ReadingPlace, inbound: Inbound) -> None:
         reading.handed_over(inbound.entry.position, None)
 
 
 class RefusedTakenForConnected(Consumer):
-    """A consumer that comes back and is refused never tries again."""
+    """A consumer whose reconnect is refused never tries again."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "pulsar-client-cpp#577: the connection is kept with the refusal, and the next attempt finds it there"
+    stands_for = "pulsar-client-cpp#577: the connection is kept after the refusal, so that no further attempt is made"
 
     def _wait(self, refusal: Refusal, delay_ns: int) -> None:
         if self._opening or refusal.cause is not Cause.SERVER:
@@ -158,10 +158,10 @@ class RefusedTakenForConnected(Consumer):
 
 
 class GivesUpAfterThreeRefusals(Consumer):
-    """A consumer that is refused three times when it comes back tries no more."""
+    """A consumer whose reconnect is refused three times gives up."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "a limit of attempts that no application has set, and an end that none is notified of"
+    stands_for = "a limit of attempts that nobody has configured, and an end that is not reported"
 
     _refusals = 0
 
@@ -177,10 +177,10 @@ class GivesUpAfterThreeRefusals(Consumer):
 
 
 class LostWhileSubscribing(Consumer):
-    """A consumer whose connection ends while its SUBSCRIBE has no answer never tries again."""
+    """A consumer whose connection is lost while its SUBSCRIBE is pending never tries again."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "apache/pulsar#23499, pulsar-client-cpp#438: a loss in the middle of a reconnect stops it for good"
+    stands_for = "apache/pulsar#23499, pulsar-client-cpp#438: a loss during a reconnect stops it for good"
 
     def _again(self, refusal: Refusal) -> None:
         if self.phase is not Phase.REGISTERING or self._opening or refusal.cause is not Cause.LOST:
@@ -188,10 +188,10 @@ class LostWhileSubscribing(Consumer):
 
 
 class IdleConsumerStaysAway(Consumer):
-    """A consumer that has lost its connection comes back when it is received from."""
+    """A consumer that has lost its connection reconnects only when it is received from."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "pulsar-rs (read in its source): who does not poll keeps the engine from noticing what has ended"
+    stands_for = "pulsar-rs (read in its source): the engine notices an ended connection only when it is polled"
 
     _is_put_off = False
 
@@ -210,10 +210,10 @@ class IdleConsumerStaysAway(Consumer):
 
 
 class ClosedBesideOthersStaysAway(Consumer):
-    """A consumer that the broker closes stays away while its connection serves another one."""
+    """A consumer that the broker closes does not reconnect while its connection serves another one."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "a reconnect that begins with the end of a connection, and a command that ends none"
+    stands_for = "a reconnect that is started only by the end of a connection"
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
         others = self.connection is not None and set(self.connection.consumers.values()) - {self}
@@ -225,7 +225,7 @@ class ClosedBesideOthersStaysAway(Consumer):
 
 
 class GivesUpUnreported(Subscription):
-    """A consumer that is refused for good goes on waiting for messages."""
+    """A consumer that is refused for good lets its receives wait for ever."""
 
     breaks = "subscription.keeps-reconnecting"
     stands_for = "pulsar-client-go#1490: a consumer that has stopped reconnecting, and whose receive never returns"
@@ -235,10 +235,10 @@ class GivesUpUnreported(Subscription):
 
 
 class StateListenerMissesTheEnd(Subscription):
-    """A state listener is not called when its consumer is the active one no more."""
+    """A state listener is not called when its consumer becomes inactive."""
 
     breaks = "subscription.state-listener-follows-broker"
-    stands_for = "a listener of which becameActive alone was written"
+    stands_for = "a listener of which only becameActive is called"
 
     def active_changed(self, partition: int, active: bool) -> None:
         if active:
@@ -249,14 +249,14 @@ class StateListenerSwapsPartitions(Subscription):
     """A state listener is called with the number of another partition."""
 
     breaks = "subscription.state-listener-follows-broker"
-    stands_for = "the place of a partition in a map, taken for its number"
+    stands_for = "the position of a partition in a map taken for its number"
 
     def active_changed(self, partition: int, active: bool) -> None:
         super().active_changed(len(self.consumers) - 1 - partition if partition >= 0 else partition, active)
 
 
 class ReaderIsDurable(Consumer):
-    """A reader asks for a durable subscription."""
+    """A reader subscribes with a durable subscription."""
 
     breaks = "subscription.reader-is-not-durable"
     stands_for = "pulsar-rs#324: a reader is a consumer, and its subscription stays with its backlog"
@@ -268,10 +268,10 @@ class ReaderIsDurable(Consumer):
 
 
 class InitialPositionNotPassedOn(Consumer):
-    """A consumer asks for no initial position, whatever the application chose."""
+    """SUBSCRIBE carries no initial position, whatever the application chose."""
 
     breaks = "subscription.asks-for-its-position"
-    stands_for = "pulsar-flex (read in its source): an option that is taken and not written into SUBSCRIBE"
+    stands_for = "pulsar-flex (read in its source): an option that is accepted and not written into SUBSCRIBE"
 
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
@@ -280,10 +280,10 @@ class InitialPositionNotPassedOn(Consumer):
 
 
 class MissedTopicsNotAskedFor(TopicPattern):
-    """Topics that came while the topic watcher was away are not looked for when it is back, nor later."""
+    """Topics created while the topic watcher had no connection are never found."""
 
     breaks = "subscription.pattern-finds-new-topics"
-    stands_for = "apache/pulsar#21852: a watcher that comes back reads of what happens from then on alone"
+    stands_for = "apache/pulsar#21852: a watcher that reconnects learns only of later changes"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

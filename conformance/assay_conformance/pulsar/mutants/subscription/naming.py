@@ -14,7 +14,7 @@ class SubscribesTwice(Subscription):
     """A consumer of several topics subscribes to the first of them twice."""
 
     breaks = "subscription.topic-named-twice"
-    stands_for = "Python client 3.8 (seen in a run): a topic that is named twice is subscribed to twice"
+    stands_for = "Python client 3.8 (seen in a run): a topic named twice is subscribed to twice"
 
     def _new(
         self, parts: Sequence[tuple[str, int]], settings: ConsumerSettings, opened: Callable[[Result], None]

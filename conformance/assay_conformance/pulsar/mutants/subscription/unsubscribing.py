@@ -25,7 +25,7 @@ class UnsubscribesOneTopic(Subscription):
 
 
 class UnsubscribeIsOnlyClosing(Subscription):
-    """Unsubscribe closes the consumer, and its subscription stays."""
+    """Unsubscribe only closes the consumer, and the subscription remains."""
 
     breaks = "subscription.unsubscribe-ends-subscription"
     stands_for = "success reported for a request that was never made"
@@ -35,7 +35,7 @@ class UnsubscribeIsOnlyClosing(Subscription):
 
 
 class CloseFailsAfterUnsubscribe(Subscription):
-    """Close of a consumer that has unsubscribed fails, for it is closed."""
+    """Close of a consumer that has unsubscribed fails because it is already closed."""
 
     breaks = "subscription.closes-after-unsubscribe"
     stands_for = "apache/pulsar-client-cpp#338: ResultAlreadyClosed of close after unsubscribe"

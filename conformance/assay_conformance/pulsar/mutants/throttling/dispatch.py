@@ -16,17 +16,17 @@ from assay_conformance.model.policy import Rate
 
 
 class DispatchIgnoresRate(Backlog):
-    """Dispatch rates are not looked at."""
+    """Dispatch rates are ignored."""
 
     breaks = "throttling.dispatch-rate-holds"
-    stands_for = "the rate limiter of a topic not asked on the path of dispatch"
+    stands_for = "the rate limiter of a topic not used by the dispatcher"
 
     def _is_throttled(self, *, again: bool) -> bool:
         return False
 
 
 class DispatchForgivesOvershoot(PeriodBucket):
-    """What was dispatched beyond the rate is not taken from the next periods."""
+    """Messages dispatched beyond the rate are not deducted from the next periods."""
 
     breaks = "throttling.repays-overshoot"
     stands_for = "a token bucket whose balance is cut off at zero"
@@ -36,7 +36,7 @@ class DispatchForgivesOvershoot(PeriodBucket):
 
 
 class DispatchIgnoresBytes(DispatchLimiter):
-    """Dispatch rates in bytes are not looked at."""
+    """Dispatch rates in bytes are ignored."""
 
     breaks = "throttling.dispatch-byte-rate-holds"
     stands_for = "only dispatchThrottlingRateInMsg read"
@@ -46,7 +46,7 @@ class DispatchIgnoresBytes(DispatchLimiter):
 
 
 class DispatchHalvesBytes(DispatchLimiter):
-    """Of a dispatch rate in bytes half is given."""
+    """Only half of a dispatch rate in bytes is dispatched."""
 
     breaks = "throttling.dispatch-byte-rate-holds"
     stands_for = "bytes counted twice, before and after the read"
@@ -56,10 +56,10 @@ class DispatchHalvesBytes(DispatchLimiter):
 
 
 class DispatchLimitsAreAlternatives(DispatchLimiter):
-    """Of a rate in messages and in bytes only both together stop dispatch."""
+    """Dispatch stops only when both its rate in messages and its rate in bytes are used up."""
 
     breaks = "throttling.messages-and-bytes-together"
-    stands_for = "two limits joined by or where they hold together"
+    stands_for = "two limits joined by 'or' instead of 'and'"
 
     def _fewest(self, wanted: int, allowed: Sequence[int]) -> int:
         several = len(allowed) > 1
@@ -67,10 +67,10 @@ class DispatchLimitsAreAlternatives(DispatchLimiter):
 
 
 class RedeliveryNotCharged(Backlog):
-    """What is dispatched again waits for no dispatch rate, and is not charged to any."""
+    """Redeliveries ignore the dispatch rates, and are not charged to them."""
 
     breaks = "throttling.redelivery-is-charged"
-    stands_for = "the path of redelivery built beside the rate limiter"
+    stands_for = "a redelivery path without the rate limiter"
 
     def _is_throttled(self, *, again: bool) -> bool:
         return not again and super()._is_throttled(again=again)
@@ -81,17 +81,17 @@ class RedeliveryNotCharged(Backlog):
 
 
 class ReadsBeyondQuota(DispatchLimiter):
-    """A read takes as many entries as there are permits for, however few tokens are left."""
+    """A read takes as many entries as there are permits, however few tokens are left."""
 
     breaks = "throttling.reads-within-quota"
-    stands_for = "the limiter asked whether there are tokens, and not how many"
+    stands_for = "only the presence of tokens checked, not their number"
 
     def _fewest(self, wanted: int, allowed: Sequence[int]) -> int:
         return wanted if super()._fewest(wanted, allowed) > 0 else 0
 
 
 class NonPersistentWaitsForRate(Passing):
-    """What a non-persistent topic's rate does not allow is sent when there are tokens again."""
+    """Messages beyond the rate of a non-persistent topic are sent later instead of dropped."""
 
     breaks = "throttling.non-persistent-drops-excess"
     stands_for = "messages of a non-persistent topic queued by the limiter of persistent ones"
@@ -112,7 +112,7 @@ class NonPersistentWaitsForRate(Passing):
 
 
 class RatePeriodAlwaysOneSecond(DispatchLimiter):
-    """The messages of a dispatch rate are given every second, however long its period is."""
+    """The messages of a dispatch rate are available every second, however long its period is."""
 
     breaks = "throttling.rate-period-respected"
     stands_for = "ratePeriodInSecond not read"
@@ -122,7 +122,7 @@ class RatePeriodAlwaysOneSecond(DispatchLimiter):
 
 
 class PreciseFlowControlIgnored(Backlog):
-    """Precise flow control is not looked at: reads are sized by permits alone."""
+    """Precise flow control is ignored: reads are sized by permits only."""
 
     breaks = "throttling.precise-dispatcher-flow-control"
     stands_for = "preciseDispatcherFlowControl not read: a batch counted as one message"
@@ -133,7 +133,7 @@ class PreciseFlowControlIgnored(Backlog):
 
 
 class RateCountsBatchedMessages(Backlog):
-    """A batch is charged with its messages where it counts as one."""
+    """A batch is charged by its number of messages, although batches count as one."""
 
     breaks = "throttling.batch-counts-once"
     stands_for = "dispatchThrottlingOnBatchMessageEnabled not read"
@@ -143,7 +143,7 @@ class RateCountsBatchedMessages(Backlog):
 
 
 class ThrottlesWithoutBacklog(Backlog):
-    """Subscriptions without a backlog are throttled where they are to be spared."""
+    """Subscriptions without a backlog are throttled, although they are to be exempt."""
 
     breaks = "throttling.no-backlog-not-throttled"
     stands_for = "dispatchThrottlingOnNonBacklogConsumerEnabled not read"
@@ -165,10 +165,10 @@ class HasReplayLimiter(DispatchLimiter):
 
 
 class ReplayHasOwnRate(Backlog):
-    """What comes again has the whole dispatch rate for itself, beside what is new."""
+    """Redeliveries have the whole dispatch rate for themselves, in addition to new messages."""
 
     breaks = "throttling.replay-overshoots-once"
-    stands_for = "a limiter for each kind of read in place of one for both"
+    stands_for = "a limiter for each kind of read instead of one for both"
     also = (HasReplayLimiter,)
 
     def _limiters_for(self, *, again: bool) -> Sequence[DispatchLimiter]:

@@ -15,10 +15,10 @@ from assay_conformance.model.topic_names import base_topic
 
 
 class DispatchLevelsAreAlternatives(Backlog):
-    """Of the rates of broker, topic and subscription only all together stop dispatch."""
+    """Dispatch stops only when the rates of broker, topic and subscription are all used up."""
 
     breaks = "throttling.all-levels-hold"
-    stands_for = "the limiters of several levels joined by or where all hold"
+    stands_for = "the limiters of several levels joined by 'or' instead of 'and'"
 
     def _of_levels(self, allowed: Sequence[int]) -> int:
         return max(allowed)
@@ -28,7 +28,7 @@ class PartitionsSplitRate(Topics):
     """The dispatch rate of a partitioned topic is divided among its partitions."""
 
     breaks = "throttling.rate-per-partition"
-    stands_for = "a rate of a partitioned topic taken for that of all its partitions together"
+    stands_for = "the rate of a partitioned topic taken for the sum of its partitions"
 
     def _effective(self, name: TopicName) -> Policies:
         policies, partitions = super()._effective(name), self._partitions.get(base_topic(name.full))
@@ -40,7 +40,7 @@ class PartitionsSplitRate(Topics):
 
 
 class NamespaceOverrulesTopic(PolicyLevels):
-    """What a namespace sets holds, whatever a topic sets itself."""
+    """A policy of the namespace overrides that of the topic."""
 
     breaks = "throttling.nearest-policy-wins"
     stands_for = "policies merged in the wrong order"

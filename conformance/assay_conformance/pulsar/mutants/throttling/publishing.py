@@ -22,7 +22,7 @@ class PublishThrottleAnswersError(Publishing):
     """A SEND beyond the publish rate is answered by SEND_ERROR instead of being read later."""
 
     breaks = "throttling.publish-rate-holds"
-    stands_for = "a rate limit that rejects in place of pausing the connection"
+    stands_for = "a rate limit that rejects sends instead of pausing the connection"
 
     def _pace(self, producer: Producer, send: CommandSend, payload: Payload) -> bool:
         if any(gate.is_shut for gate in self._gates):
@@ -37,7 +37,7 @@ class PublishThrottleDrops(Publishing):
     """A SEND beyond the publish rate gets its receipt and is not stored."""
 
     breaks = "throttling.publish-rate-holds"
-    stands_for = "a limiter that discards what is beyond it and completes it all the same"
+    stands_for = "a limiter that discards sends beyond the rate and completes them all the same"
 
     def _pace(self, producer: Producer, send: CommandSend, payload: Payload) -> bool:
         if any(gate.is_shut for gate in self._gates):
@@ -50,10 +50,10 @@ class PublishThrottleDrops(Publishing):
 
 
 class BrokerPublishRateIgnored(Topics):
-    """The publish rate that a broker has for all its topics pauses no connection."""
+    """The publish rate of a broker for all its topics is ignored."""
 
     breaks = "throttling.publish-rate-holds"
-    stands_for = "the publish rate looked for at the topic alone, and not at the broker"
+    stands_for = "only the topic's publish rate checked, not the broker's"
 
     def _share_rates(self, topic: Topic) -> None:
         self._gates = []
@@ -61,7 +61,7 @@ class BrokerPublishRateIgnored(Topics):
 
 
 class PublishRateHalved(PublishGate):
-    """Of a publish rate half is given."""
+    """Only half of a publish rate is admitted."""
 
     breaks = "throttling.publish-rate-holds"
     stands_for = "a rate divided between two limiters that both have to admit a message"
@@ -71,7 +71,7 @@ class PublishRateHalved(PublishGate):
 
 
 class PublishBufferLimitIgnored(PublishBuffer):
-    """However many bytes of all connections wait for the store, SENDs are taken in."""
+    """Connections are read however many bytes of SENDs wait for the store."""
 
     breaks = "throttling.publish-buffer-pauses-reads"
     stands_for = "maxMessagePublishBufferSizeInMB not read"
@@ -82,7 +82,7 @@ class PublishBufferLimitIgnored(PublishBuffer):
 
 
 class PendingPublishLimitIgnored(Reading):
-    """A connection is read on, however many of its SENDs the store has not written."""
+    """A connection is read however many of its SENDs wait for the store."""
 
     breaks = "throttling.pending-publishes-pause-reads"
     stands_for = "maxPendingPublishRequestsPerConnection not read"

@@ -9,7 +9,7 @@ from assay_conformance.broker.transient import Passing
 
 
 class CrashLosesLastEntry(Topic):
-    """A broker that dies takes the last entry of each topic with it, where no subscription is done with that."""
+    """A broker that crashes loses the last entry of each topic, unless a subscription has acknowledged it."""
 
     breaks = "topics.ownership-change-loses-nothing"
     stands_for = "a receipt sent when an entry is in memory, not when it is durable"
@@ -27,7 +27,7 @@ class CrashLosesLastEntry(Topic):
 
 
 class NonPersistentKeepsUndelivered(Passing):
-    """What no consumer could take of a non-persistent topic is sent to the next consumer that can."""
+    """Messages of a non-persistent topic for which there was no consumer with permits are sent to the next one."""
 
     breaks = "topics.non-persistent-not-stored"
     stands_for = "messages of a non-persistent topic kept for consumers without permits"

@@ -19,7 +19,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 
 class IgnoresCloseConsumer(Connection):
-    """A consumer that the broker sends away does not come back."""
+    """A consumer ignores the broker's CLOSE_CONSUMER and does not subscribe again."""
 
     breaks = ("topics.ownership-change-loses-nothing", "subscription.keeps-reconnecting")
     stands_for = "pulsar-rs (read in its source, for producers): the broker's CLOSE is ignored"
@@ -29,10 +29,10 @@ class IgnoresCloseConsumer(Connection):
 
 
 class IgnoresAssignedBroker(Handler):
-    """A topic's new broker is looked up although the broker named it."""
+    """A lookup is made although the broker named the topic's new broker."""
 
     breaks = "topics.reconnects-to-assigned-broker"
-    stands_for = "pulsar-rs and DotPulsar (read in their source): the assigned broker is not looked at"
+    stands_for = "pulsar-rs and DotPulsar (read in their source): the assigned broker is not read"
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
         super().closed_by_broker(None)
@@ -52,10 +52,10 @@ class KeepsAssignedAddress(Handler):
 
 
 class PausesBeforeAssignedBroker(Handler):
-    """A producer or consumer that is assigned a broker waits for three seconds before it connects there."""
+    """A producer or consumer waits for three seconds before it connects to its assigned broker."""
 
     breaks = "topics.reconnects-to-assigned-broker"
-    stands_for = "DotPulsar's fixed pause before every attempt, at a place where none is due"
+    stands_for = "DotPulsar's fixed pause before every attempt, here where none is due"
 
     def _go_to(self, assigned_url: str) -> None:
         self._attempt += 1
@@ -66,7 +66,7 @@ class PausesBeforeAssignedBroker(Handler):
 
 
 class ProducerRetriesTopicNotFound(Producer):
-    """A producer whose topic was deleted keeps coming back."""
+    """A producer whose topic was deleted keeps reconnecting."""
 
     breaks = "topics.topic-not-found-is-final"
     stands_for = "C++ client (read in its source): once it was open, a producer retries whatever the error"
@@ -76,7 +76,7 @@ class ProducerRetriesTopicNotFound(Producer):
 
 
 class ConsumerRetriesTopicNotFound(Consumer):
-    """A consumer whose topic was deleted keeps coming back."""
+    """A consumer whose topic was deleted keeps reconnecting."""
 
     breaks = "topics.topic-not-found-is-final"
     stands_for = "C++ client (read in its source): once it was open, a consumer retries whatever the error"
@@ -86,17 +86,17 @@ class ConsumerRetriesTopicNotFound(Consumer):
 
 
 class OpeningRetriesTopicNotFound(Handler):
-    """Who opens on a topic that is not there asks again until its time is over."""
+    """An opening that gets TopicNotFound is repeated until its time-out."""
 
     breaks = "topics.topic-not-found-is-final"
-    stands_for = "every refusal of an opening taken for a passing one"
+    stands_for = "every error of an opening taken for a temporary one"
 
     def _is_final(self, refusal: Refusal) -> bool:
         return not (self._opening and refusal.code == pb.TopicNotFound) and super()._is_final(refusal)
 
 
 class IgnoresMigration(Handler):
-    """A topic that went to another cluster is looked up in the old one."""
+    """A topic that migrated to another cluster is looked up in the old one."""
 
     breaks = "topics.follows-migration"
     stands_for = "a command without a handler"
@@ -106,10 +106,10 @@ class IgnoresMigration(Handler):
 
 
 class LooksForPartitionsOnce(Growth):
-    """Once an update has found as many partitions as before, no other one follows."""
+    """Once a partition update has found no new partition, no other update follows."""
 
     breaks = "topics.finds-added-partitions"
-    stands_for = "pulsar-client-cpp#295: the next update was arranged for where partitions had been added"
+    stands_for = "pulsar-client-cpp#295: the next update was scheduled only if partitions had been added"
 
     def _counted(self, partitions: int | Refusal) -> None:
         if isinstance(partitions, Refusal) or partitions > self._known:
@@ -117,20 +117,20 @@ class LooksForPartitionsOnce(Growth):
 
 
 class AddedPartitionsNotFound(Growth):
-    """Partitions that are added are never looked for."""
+    """Added partitions are never looked for."""
 
     breaks = "topics.finds-added-partitions"
-    stands_for = "pulsar-rs (read in its source): a producer keeps the partitions it began with"
+    stands_for = "pulsar-rs (read in its source): a producer keeps its first partitions"
 
     def _arm(self) -> None:
         pass
 
 
 class AddedPartitionsUnused(Publisher):
-    """Partitions that are added are registered with, and nothing is sent to them."""
+    """A producer registers on added partitions, but sends nothing to them."""
 
     breaks = "topics.uses-added-partitions"
-    stands_for = "a number of partitions read when the producer opened, and kept by whoever chooses among them"
+    stands_for = "the number of partitions read when the producer opened, and kept by its router"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -141,10 +141,10 @@ class AddedPartitionsUnused(Publisher):
 
 
 class KeysHashedByOldPartitionCount(Publisher):
-    """Keys are hashed by the number of partitions there were at first."""
+    """Keys are hashed modulo the first number of partitions."""
 
     breaks = "topics.uses-added-partitions"
-    stands_for = "a hash that is handed the number once, beside turns that ask for it"
+    stands_for = "a hash that gets the number once, while round robin reads it each time"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -155,10 +155,10 @@ class KeysHashedByOldPartitionCount(Publisher):
 
 
 class RefusedPartitionClosesAll(Publisher):
-    """A producer of which an added partition is refused is closed, with all its partitions."""
+    """If an added partition is refused, the producer is closed with all its partitions."""
 
     breaks = "topics.refused-partition-leaves-others"
-    stands_for = "one path for partitions that are refused at the opening, and for those that are added later"
+    stands_for = "one path for partitions refused at the opening, and for those added later"
 
     def _widen(self, partitions: range, on_done: Callable[[bool], None]) -> None:
         def widened(has_all: bool) -> None:
@@ -170,11 +170,10 @@ class RefusedPartitionClosesAll(Publisher):
 
 
 class CloseWhileRegisteringIgnored(Handler):
-    """A broker that sends away who waits for the answer to its registration is waited for until the operation
-    time-out."""
+    """A CLOSE that arrives while a registration is pending is ignored until the operation time-out."""
 
     breaks = "topics.follows-migration"
-    stands_for = "pulsar-client-cpp#406: a reconnect that is under way keeps out the one to the cluster that was named"
+    stands_for = "pulsar-client-cpp#406: a reconnect in progress prevents the one to the named cluster"
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
         if self.phase is not Phase.REGISTERING:

@@ -1,1 +1,1 @@
-"""Every request, and what becomes of its answer: the cells of `pulsar/outcomes/requests`, as Cases."""
+"""Every request, and what happens to its answer: the cells of `pulsar/outcomes/requests`, as Cases."""

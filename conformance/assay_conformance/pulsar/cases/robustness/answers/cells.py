@@ -20,11 +20,11 @@ from assay_conformance.pulsar.outcomes.verbs import VERBS
 PREFIX: Final = "robustness/answers-"
 TIMEOUT_MS: Final = 2_000
 LIMITS: Final = Limits(operation_ms=4 * TIMEOUT_MS)
-"""A client may look at its time-outs once a period, and make a second request in the same call."""
+"""A client may check its time-outs only periodically, and make a second request in the same call."""
 
 _TOPICS: Final = Topology(topics=(Topic(name="t"), Topic(name="beside")))
 _LASTING: Final = (End.AT_ONCE, End.FAILS, End.GIVES_UP)
-"""Ends of what is refused, or left without an answer, as often as it is asked; anything else is asked again."""
+"""Ends for which every attempt is refused or not answered; for others only the first attempt is."""
 
 LATE_MS: Final = TIMEOUT_MS + TIMEOUT_MS // 2
 
@@ -35,14 +35,14 @@ def id_of(cell: Cell) -> str:
 
 
 def case_of(cell: Cell) -> Case:
-    """Return the Case that brings a cell about."""
+    """Return the Case of a cell."""
     request, phase, answer = cell
     scene, rule, end = SCENES[request.command], rule_of(cell), end_of(cell)
     played = play(request, phase, plains(range(3)), times=0 if end in _LASTING else 1)
     judged_by = dict.fromkeys((HANG, *_needs_answer(cell), *([] if rule is None else [rule.judged_by])))
     return played.plan.case(
         id_of(cell),
-        f"{request.command}, {_WHEN[phase]}: {_WHAT.get(answer, f'it is answered {answer}')}",
+        f"{request.command} {_WHEN[phase]}: {_WHAT.get(answer, f'it is answered {answer}')}",
         tuple(judged_by),
         capabilities=scene.capabilities,
         client={"operation_timeout_ms": TIMEOUT_MS},
@@ -55,24 +55,25 @@ def case_of(cell: Cell) -> Case:
 
 
 _WHEN: Final[Mapping[Phase, str]] = {
-    Phase.OPENING: "of what was never lost",
-    Phase.RETURN: "behind a lost connection",
-    Phase.SENT_AWAY: "behind the broker's own close",
-    Phase.CLOSING: "while it is closed",
+    Phase.OPENING: "on the first connection",
+    Phase.RETURN: "after a lost connection",
+    Phase.SENT_AWAY: "after the broker has closed the producer or consumer",
+    Phase.CLOSING: "while its sender is closed",
 }
 _WHAT: Final[Mapping[str, str]] = {
     Loss.NO_ANSWER: "there is no answer",
-    Loss.LOST_BEFORE: "the connection is lost ahead of the answer",
+    Loss.LOST_BEFORE: "the connection is lost before the answer",
     Loss.LOST_INSIDE: "the connection is lost in the middle of the answer",
-    Loss.LOST_BEHIND: "the connection is lost behind the answer",
-    Loss.LATE: "the answer comes behind the time-out",
+    Loss.LOST_BEHIND: "the connection is lost after the answer",
+    Loss.LATE: "the answer comes after the time-out",
     Loss.TWICE: "the answer comes twice",
     Loss.OTHER_KIND: "an answer of another kind comes",
 }
 
 
 def _faults(cell: Cell, played: Played) -> Iterator[Fault]:
-    """Yield what happens to the answer. What is closed meanwhile may not have asked; what is back, not as it did."""
+    """Yield the faults of a cell. They are optional where a closed handle, or one that reconnected, may not send the
+    request."""
     optional = cell.phase is Phase.CLOSING or (cell.phase is not Phase.OPENING and cell.request.command == "LOOKUP")
     if cell.answer in ERRORS:
         yield Fault(trigger=played.asked, action=AnswerError(cell.answer), optional=optional)
@@ -82,13 +83,13 @@ def _faults(cell: Cell, played: Played) -> Iterator[Fault]:
 
 
 def _needs_answer(cell: Cell) -> Iterator[str]:
-    """Yield the requirement that success needs an answer, where no good one comes."""
+    """Yield the requirement that success needs an answer, if the answer is an error or none."""
     if end_of(cell) in (End.AT_ONCE, End.FAILS) and cell.request.command in _JUDGED:
         yield SUCCESS
 
 
 _OF_RESEND: Final = frozenset({"SEND"})
-"""The chapter resend says what a send owes whose answer is an error."""
+"""The chapter resend says what has to happen to a send that is answered with an error."""
 _JUDGED: Final = (
     frozenset(command for verb in VERBS if verb.success_by == SUCCESS for command in verb.requests) - _OF_RESEND
 )
@@ -102,7 +103,7 @@ def _word(name: str) -> str:
 
 
 _SLOW: Final = (Loss.NO_ANSWER, Loss.LATE)
-"""What waits for a time-out, as the Cases of `unanswered` do."""
+"""Answers for which a call waits until its time-out, as in the Cases of `unanswered`."""
 
 
 @cache
@@ -132,6 +133,6 @@ def _aspects(cell: Cell) -> frozenset[tuple[str, ...]]:
 
 
 def others() -> tuple[Case, ...]:
-    """Return the Cases of all cells but those of the covering few."""
+    """Return the Cases of all cells but those of the covering set."""
     few = set(covering())
     return tuple(case_of(cell) for cell in cells() if cell not in few)

@@ -1,4 +1,4 @@
-"""A covering few of the cells: each request in each of its phases, and each answer."""
+"""A covering set of cells: each request in each of its phases, and each answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each request comes about in each phase: what is opened, what is called, and which frame is the answer."""
+"""How each request is made in each phase: what is opened, what is called, and which frame is the answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _reader_at_the_end(plan: Schedule, client: int) -> int:
 
 
 def _reading_two_versions(plan: Schedule, client: int) -> int:
-    """Open a consumer that is handed a value of another version than its own."""
+    """Open a consumer that receives a value with another schema version than its own."""
     plan.wait_ops(plan.send(plan.producer(client, **FIRST)))
     plan.wait_ops(plan.close(plan.producer(client, **SECOND)))
     consumer = plan.consumer(client, **SECOND)
@@ -140,7 +140,7 @@ _BACK: Final = (Phase.RETURN, Phase.SENT_AWAY)
 
 
 def _at_once(scene: Scene, plan: Schedule, client: int, phase: Phase) -> tuple[Fault, ...]:
-    """Open what asks as it opens, and as it comes back."""
+    """Open a handle that makes the request as it opens, and as it reconnects."""
     handle = scene.opens(plan, client)
     if phase is Phase.CLOSING:
         plan.close(client)
@@ -158,7 +158,7 @@ def _at_once(scene: Scene, plan: Schedule, client: int, phase: Phase) -> tuple[F
 
 
 def _by_call(scene: Scene, plan: Schedule, client: int, phase: Phase) -> tuple[Fault, ...]:
-    """Make the call on what is open, or is back."""
+    """Make the call on a handle that is open, or has reconnected."""
     assert scene.calls is not None
     handle = scene.opens(plan, client)
     more: tuple[Fault, ...] = ()
