@@ -6,6 +6,7 @@ from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
 from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Fault
+from assay_conformance.pulsar.cases.seek import FIRST_MS, STEP_MS, timed
 
 BATCHES = ("batch_receive",)
 LIMITS = ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")
@@ -48,6 +49,40 @@ def limit_of_bytes() -> Case:
         LIMITS,
         capabilities=BATCHES,
         consumer={**EARLIEST, "batch_receive_max_bytes": 250, "batch_receive_timeout_ms": SHORT_MS},
+    )
+
+
+def bytes_that_were_received() -> Case:
+    """Receive one by one, and in a batch; then ask for batches of less than the limit."""
+    plan, consumer = Schedule.with_consumer(stored=plains(range(8)))
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    for _ in range(2):
+        plan.wait_ops(plan.batch_receive(consumer))
+    plan.broker("store_entries", topic="t", entries=plains([8]))
+    plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/bytes-that-were-received",
+        "Four messages are received one by one, and two in a full batch; the next two wait for a third one",
+        LIMITS,
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_bytes": 130, "batch_receive_timeout_ms": SHORT_MS},
+    )
+
+
+def bytes_from_before_a_seek() -> Case:
+    """Seek the last message when more bytes than a batch holds lie in the client."""
+    plan, consumer = Schedule.with_consumer(stored=[timed(number) for number in range(6)])
+    plan.wait_ms(ARRIVED_MS)
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 5 * STEP_MS))
+    plan.wait_ms(ARRIVED_MS)
+    plan.wait_ops(plan.batch_receive(consumer))
+    return plan.case(
+        "batch-receive/bytes-from-before-a-seek",
+        "A consumer that has prefetched six messages seeks the last one, and its batch waits for more",
+        ("batch-receive.ends-at-first-limit",),
+        capabilities=BATCHES,
+        consumer={**EARLIEST, "batch_receive_max_bytes": 200, "batch_receive_timeout_ms": SHORT_MS},
     )
 
 

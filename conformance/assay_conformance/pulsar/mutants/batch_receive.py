@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay_conformance.client.batch_receive import BatchLimits
+from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.handed import Inbound
 from assay_conformance.client.subscription import Receive, Subscription
 
@@ -33,6 +34,53 @@ class BatchExceedsMaxBytes(BatchLimits):
                 return count
             size += len(inbound.opened.payload)
         return len(queue)
+
+
+class _CountsWhatWasDropped(BatchLimits):
+    dropped_bytes = 0
+
+    def is_enough(self, queue: Sequence[Inbound]) -> bool:
+        return super().is_enough(queue) or 0 < self._most_bytes <= self.dropped_bytes + _bytes_of(queue)
+
+
+class DroppedBytesCount(Subscription):
+    """Bytes that a seek, a lost connection or a redelivery takes out of the queue count for the batches behind it."""
+
+    breaks = "batch-receive.ends-at-first-limit"
+    stands_for = "apache/pulsar#8566: a sum beside the queue, from which a queue that is cleared is not subtracted"
+    also = (_CountsWhatWasDropped,)
+
+    def withdraw(self, consumer: Consumer) -> int:
+        limits, gone = self._batch_limits, [one for one in self._queue if one.consumer is consumer]
+        assert isinstance(limits, _CountsWhatWasDropped)
+        limits.dropped_bytes += _bytes_of(gone)
+        return super().withdraw(consumer)
+
+
+class _CountsWhatWasReceived(BatchLimits):
+    received_bytes = 0
+
+    def is_enough(self, queue: Sequence[Inbound]) -> bool:
+        return super().is_enough(queue) or 0 < self._most_bytes <= self.received_bytes + _bytes_of(queue)
+
+
+class ReceivedBytesCount(Subscription):
+    """Bytes of messages that are received one by one count for the batches behind them."""
+
+    breaks = "batch-receive.ends-at-first-limit"
+    stands_for = "apache/pulsar#8566: a sum beside the queue, from which a single receive is not subtracted"
+    also = (_CountsWhatWasReceived,)
+
+    def _next(self) -> Inbound:
+        inbound, limits = super()._next(), self._batch_limits
+        assert isinstance(limits, _CountsWhatWasReceived)
+        if self._receives and self._receives[0].count is not None:
+            limits.received_bytes += len(inbound.opened.payload)
+        return inbound
+
+
+def _bytes_of(messages: Sequence[Inbound]) -> int:
+    return sum(len(one.opened.payload) for one in messages)
 
 
 class BatchNeverTimesOut(BatchLimits):

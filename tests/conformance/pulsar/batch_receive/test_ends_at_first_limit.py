@@ -67,3 +67,30 @@ def test_batch_may_wait_for_more_than_the_queue_was_to_hold() -> None:
     """Its client may have enlarged the queue."""
     assert after(TIMEOUT_MS, 3, 3, max_messages=5, queue=2) == ([], 1)
     assert after(TIMEOUT_MS, 5, 5, max_messages=5, queue=2) == (["waits-when-full"], 0)
+
+
+def received_before(count: int, *, sought: bool = False) -> tuple[list[str], int]:
+    """Of four messages so many are received; a batch ends at once with the next one, behind a seek that drops all."""
+    story = Batches(max_bytes=150)
+    for number in range(4):
+        story.message(number)
+    for number in range(count):
+        story.received(number)
+    if sought:
+        story.down("CLOSE_CONSUMER", consumer_id=0)
+        story.subscribed()
+        story.message(3)
+        story.after(200)
+    call = story.called()
+    story.after(1)
+    story.ended(call, 3 if sought else count)
+    return story.judged(ends_at_first_limit)
+
+
+def test_bytes_of_what_was_received_do_not_fill_a_batch() -> None:
+    assert received_before(3) == (["too-early"], 0)
+    assert received_before(1) == ([], 1)
+
+
+def test_bytes_of_what_a_new_session_dropped_do_not_fill_a_batch() -> None:
+    assert received_before(0, sought=True) == (["too-early"], 0)

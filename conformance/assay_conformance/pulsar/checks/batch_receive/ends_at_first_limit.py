@@ -1,10 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Overdue
-from assay_conformance.pulsar.timeline import MS, Consumer, Exercised, Says, Timeline, breach, check, lying, ms
+from assay_conformance.pulsar.timeline import (
+    MS,
+    Consumer,
+    ConsumerSession,
+    Exercised,
+    Says,
+    Timeline,
+    breach,
+    check,
+    lying,
+    ms,
+)
 from assay_conformance.pulsar.timeline.batches import BATCH_RECEIVE, Limits, limits
 from assay_conformance.pulsar.timeline.handlers import called_ns, done_ns
 
@@ -32,7 +44,7 @@ def ends_at_first_limit(timeline: Timeline, call: _Call) -> Says:
     """batch-receive.ends-at-first-limit: a batch receive ends when its limit of messages or bytes is met, or its
     time-out has passed, with the messages that have arrived; not before.
 
-    Whether it ends too soon is judged where the limit of bytes cannot have been met.
+    Whether it ends too soon is judged where the limit of bytes cannot have been met, whatever lies in the client.
     """
     since_ns, seen_ns = _times(call)
     what = f"a batch receive of consumer {call.consumer.handle} was called at {ms(since_ns)}"
@@ -90,5 +102,29 @@ def _is_early(timeline: Timeline, call: _Call) -> bool:
     most, count = call.limits.full_with, call.end.count or 0 if isinstance(call.end, Completion) else 0
     if not call.limits.timeout_ms or not waits or (most and count >= most):
         return False
-    came = sum(sum(member.size for member in one.frame.members) for one in timeline.deliveries if one.came)
-    return not 0 < call.limits.bytes <= came
+    return not 0 < call.limits.bytes <= _most_bytes_there(timeline, call)
+
+
+def _most_bytes_there(timeline: Timeline, call: _Call) -> float:
+    """Return how many bytes may have lain in the client: what came, and had not been handed over before this batch.
+
+    What came before its consumer was admitted to the topic again is dropped then. How much there is of a message that
+    cannot be taken apart is not known.
+    """
+    there, first = 0.0, _first_message(timeline, call)
+    for delivery in timeline.deliveries:
+        session, frame = delivery.session, delivery.frame
+        if session.consumer is not call.consumer or not delivery.came or frame.seq > call.end.seq:
+            continue
+        last = call.consumer.last_on(session.topic, call.invoke)
+        if last is not None and last is not session and _is_admitted(timeline, last, call.invoke):
+            continue
+        handed = sum(message.size for message in delivery.handed if message.seq < first.seq)
+        there += max(0, sum(member.size for member in frame.members) - handed) if frame.members else inf
+    return there
+
+
+def _is_admitted(timeline: Timeline, session: ConsumerSession, at: Event) -> bool:
+    """Return whether the client knows for sure that the consumer was admitted."""
+    admitted = session.admitted
+    return admitted is not None and timeline.bounds.is_past("in-flight", admitted.t_ns, at.t_ns)
