@@ -36,7 +36,7 @@ def test_source_comes_with_its_link() -> None:
 
 def test_how_it_is_tested_names_cases_and_their_faults() -> None:
     text = told("resend.keeps-queue-order")["How it is tested"]
-    assert "resend/queue-order: Old sends leave again in order" in text
+    assert "resend/queue-order: Pending sends are sent again in order" in text
     assert "    drop the 2nd SEND_RECEIPT" in text
 
 

@@ -72,7 +72,7 @@ def is_let_wait(events: Events, inside: Invoke) -> bool:
     asked = [one for one in events.invokes("receive") if one.handle == inside.handle]
     ends = {one.op: one for one in events.completions("receive")}
     let_wait = 0
-    for call in asked:
+    for call in (one for one in asked if one.seq < inside.seq):
         end = ends.get(call.op)
         if end is None or end.seq > inside.seq:
             let_wait += int(call.args.get("count", 1))

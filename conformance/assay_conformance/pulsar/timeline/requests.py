@@ -39,6 +39,12 @@ class Request(NamedTuple):
         """Of an answer that is one."""
         return None if self.answer is None else self.answer.fields.get("error")
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer is of the kind that its client waits for, or an error."""
+        kinds = (_ANSWERED_BY.get(self.frame.command), "ERROR")
+        return self.answer is not None and (self.answer.command in kinds or self.error is not None)
+
 
 class Registration(NamedTuple):
     """A PRODUCER: the session that it asks for, what was answered first, and the ERROR that refuses it, if one does."""

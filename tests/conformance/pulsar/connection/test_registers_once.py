@@ -108,3 +108,18 @@ def test_consumer_that_its_application_unsubscribes_may_be_closed_for_that() -> 
     story.invoke("unsubscribe", CONSUMER, args={"consumer": CONSUMER})
     story.up("CLOSE_CONSUMER", consumer_id=0, request_id=50)
     assert judged(registers_once, story) == ([], 0)
+
+
+@pytest.mark.parametrize(("error", "codes"), [({"error": "NotAllowedError"}, []), ({}, ["closed-again"])])
+def test_partitions_that_came_are_closed_when_one_that_was_found_with_them_is_refused(
+    error: dict[str, str], codes: list[str]
+) -> None:
+    story = Script()
+    story.producer(topic="t-partition-0")
+    story.up("PARTITIONED_METADATA", request_id=70, fields={"topic": story.full("t")})
+    story.down("PARTITIONED_METADATA_RESPONSE", request_id=70, fields={"response": "Success", "partitions": 3})
+    story.up("LOOKUP", request_id=71, fields={"topic": f"{story.full('t')}-partition-2"})
+    story.down("LOOKUP_RESPONSE", request_id=71, fields={"response": "Failed" if error else "Connect", **error})
+    story.producer_ready(producer_id=1, topic="t-partition-1")
+    story.up("CLOSE_PRODUCER", producer_id=1, request_id=72)
+    assert judged(registers_once, story)[0] == codes

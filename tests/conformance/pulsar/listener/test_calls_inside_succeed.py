@@ -42,6 +42,16 @@ def test_call_in_a_handler_call_that_came_too_late_for_its_receive_may_fail(coun
     assert story.judged(calls_inside_succeed)[0] == codes
 
 
+def test_a_receive_that_is_called_later_let_no_handler_call_wait() -> None:
+    story = Handlers()
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 1}), count=0)
+    story.called(0)
+    call = story.invoke("ack", CONSUMER, args={"inside": 1, "messages": [1]})
+    story.complete(call, Outcome.FAIL, error=ErrorClass.OTHER)
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 1}), count=1)
+    assert story.judged(calls_inside_succeed)[0] == []
+
+
 def test_call_that_never_ends_is_found() -> None:
     story, call = inside()
     story.after(10_000)

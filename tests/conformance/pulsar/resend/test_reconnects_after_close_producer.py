@@ -8,7 +8,7 @@ from tests.conformance.pulsar.resend.returning import codes_of
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import AgentEnded, Sides
+from assay_conformance.model.event import AgentEnded, Fate, Sides
 from assay_conformance.pulsar.checks.resend.reconnects_after_close_producer import reconnects_after_close_producer
 
 
@@ -74,6 +74,13 @@ def test_producer_that_was_told_the_end_need_not_come_back() -> None:
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
     story.down("CLOSE_PRODUCER", producer_id=0)
     assert codes_of(trial(reconnects_after_close_producer, story.at(5_000).done())) == []
+
+
+def test_producer_whose_lookup_has_an_answer_of_another_kind_waits_for_its_own() -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
+    story.down("SUCCESS", request_id=90, sides=Sides.RECEIVER, fate=Fate.INJECTED)
+    assert codes_of(story.judged()) == []
 
 
 def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
@@ -62,3 +64,17 @@ def test_close_behind_an_unsubscribe_that_failed_is_no_matter_of_this() -> None:
     story = _Unsubscribed(Outcome.FAIL)
     story.closes(Outcome.FAIL)
     assert story.judged() == ([], 0)
+
+
+@pytest.mark.parametrize(("command", "codes"), [("CLOSE_PRODUCER", []), ("CLOSE_CONSUMER", ["close-failed"])])
+def test_close_of_the_client_may_fail_for_another_that_the_broker_refuses_to_close(
+    command: str, codes: list[str]
+) -> None:
+    story = _Unsubscribed()
+    story.producer()
+    close = story.invoke("close", CLIENT, args={"handle": CLIENT})
+    id = {"producer_id": 0} if command == "CLOSE_PRODUCER" else {"consumer_id": 0}
+    story.up(command, request_id=77, **id)
+    story.down("ERROR", request_id=77, fields={"error": "TopicNotFound"})
+    story.complete(close, Outcome.FAIL, **CLOSED)
+    assert story.judged()[0] == codes

@@ -99,6 +99,17 @@ def test_partition_that_cannot_be_looked_up_is_not_owed(error: str, codes: list[
     assert codes_of(_of_growth(story)) == codes
 
 
+def test_producer_that_is_refused_the_number_of_partitions_asks_again_an_interval_later() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    story.at(1_100).up("PARTITIONED_METADATA", request_id=9, fields={"topic": story.full("t")})
+    story.down(
+        "PARTITIONED_METADATA_RESPONSE", request_id=9, fields={"response": "Failed", "error": "AuthenticationError"}
+    )
+    assert codes_of(_of_growth(story)) == []
+
+
 @pytest.mark.parametrize("found_ms", [(), (1_200,), (1_200, 5_000)], ids=str)
 def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple[int, ...]) -> None:
     assert codes_of(_grown(*found_ms)) == ["not-found"]

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from assay_conformance.history.events import after, grouped
 from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Outcome
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
     Consumer,
     Exercised,
@@ -114,8 +115,20 @@ def _has_reason(timeline: Timeline, stay: _Stay, frame: Frame) -> bool:
         return True
     if any(admitted.seq < one.seq < frame.seq for _, one in moved):
         return True
-    met = timeline.obstacles.between(admitted.t_ns, frame, owner.handle, [registered.session.topic])
+    met = timeline.obstacles.between(_since_ns(timeline, stay), frame, owner.handle, [registered.session.topic])
     return any(one.event is not frame and not _is_behind(one.event, admitted) for one in met)
+
+
+def _since_ns(timeline: Timeline, stay: _Stay) -> int:
+    """Return from when on something may have stood in its way.
+
+    Partitions are opened together when they are found, and those that came are closed when one is refused (Go client,
+    producer_impl: internalCreatePartitionsProducers).
+    """
+    asked = timeline.events.frames("PARTITIONED_METADATA") if not stay.is_return else ()
+    topic = base_topic(stay.registered.session.topic)
+    found = (one.t_ns for one in asked if one.seq < stay.admitted.seq and timeline.local_topic(one) == topic)
+    return max(found, default=stay.admitted.t_ns)
 
 
 def _may_have_timed_out(timeline: Timeline, stay: _Stay) -> bool:

@@ -108,7 +108,7 @@ def _asked_in_vain_until(timeline: Timeline, order: Frame, lookups: list[Request
     """
     waited_ns = [order.t_ns, *(one.answer.t_ns for one in lookups if one.answer is not None)]
     for lookup in lookups:
-        if lookup.answer is None and lookup.frame.seq > order.seq:
+        if not lookup.is_answered and lookup.frame.seq > order.seq:
             closed = timeline.closed(lookup.frame.conn)
             waited_ns.append(until_ns if closed is None else closed.t_ns)
     return max(waited_ns)

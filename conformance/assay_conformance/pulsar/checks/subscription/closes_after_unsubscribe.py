@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.event import Completion, Invoke, Outcome
 from assay_conformance.pulsar.checks.subscription._unsubscribing import Unsubscribed, unsubscribed
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms, whose
 
 
 class _Close(NamedTuple):
@@ -21,8 +21,22 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
         call = timeline.call(end)
         for before in gone:
             handles = (before.consumer.handle, before.consumer.invoke.args.get("client"))
-            if end.handle in handles and before.end.seq < call.seq:
+            if (
+                end.handle in handles
+                and before.end.seq < call.seq
+                and not _fails_for_another(timeline, before, call, end)
+            ):
                 yield _Close(before, end)
+
+
+def _fails_for_another(timeline: Timeline, before: Unsubscribed, call: Invoke, end: Completion) -> bool:
+    """Return whether the broker refused, or did not answer, to close another producer or consumer of the client."""
+    for request in timeline.requests("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
+        if call.seq < request.frame.seq < end.seq and (request.error or request.answer is None):
+            owner = whose(timeline.session_of(request.frame) or timeline.consumer_sessions.of(request.frame), end)
+            if owner is None or owner.handle != before.consumer.handle:
+                return True
+    return False
 
 
 @check("subscription.closes-after-unsubscribe", of=_closes)

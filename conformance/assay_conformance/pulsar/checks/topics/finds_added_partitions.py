@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Outcome, Stepped
-from assay_conformance.model.topic_names import named_topics, partition_name
+from assay_conformance.model.topic_names import base_topic, named_topics, partition_name
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
@@ -121,7 +121,16 @@ def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Even
     keeping = (one for one in timeline.events.of(Fired) if one.action in _KEEPS_BACK)
     refusals = (one for topic, one in _answers(timeline, opened) if one.command == "ERROR" and topic in missing)
     void: list[Event] = [*timeline.interruptions, *timeline.events.of(AgentEnded), *keeping, *refusals]
+    void += _refused_counts(timeline, opened)
     return any(grown.seq < one.seq <= seen.seq for one in void)
+
+
+def _refused_counts(timeline: Timeline, opened: _Opened) -> Iterator[Event]:
+    """Yield errors in answer to how many partitions the topic has: it asks again an interval later."""
+    topics = {base_topic(topic) for topic in opened.added}
+    for request in timeline.requests("PARTITIONED_METADATA"):
+        if request.error and request.answer and base_topic(timeline.local_topic(request.frame)) in topics:
+            yield request.answer
 
 
 def _is_shut_out(timeline: Timeline, missing: list[str], registered: dict[str, Frame], over: Event) -> bool:
