@@ -123,3 +123,15 @@ def test_partitions_that_came_are_closed_when_one_that_was_found_with_them_is_re
     story.producer_ready(producer_id=1, topic="t-partition-1")
     story.up("CLOSE_PRODUCER", producer_id=1, request_id=72)
     assert judged(registers_once, story)[0] == codes
+
+
+@pytest.mark.parametrize(("waits_ms", "codes"), [(100, ["closed-again"]), (40_000, [])])
+def test_return_that_took_as_long_as_an_operation_may_be_given_up(waits_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    story.connected(1)
+    story.after(waits_ms)
+    story.producer_ready(1)
+    story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=50)
+    assert judged(registers_once, story)[0] == codes

@@ -132,9 +132,15 @@ def _since_ns(timeline: Timeline, stay: _Stay) -> int:
 
 
 def _may_have_timed_out(timeline: Timeline, stay: _Stay) -> bool:
-    """Return whether the answer may have come when its client no longer waited for it."""
+    """Return whether its client may no longer have waited for it to be admitted.
+
+    An operation begins ahead of its PRODUCER or SUBSCRIBE: with the call, or the connection on which its owner returns.
+    """
     limit_ns = timeline.operation_timeout_ns(stay.owner.handle, otherwise_ms=_SHORTEST_TIME_OUT_MS)
-    return not timeline.bounds.is_before("in-flight", stay.registered.frame.t_ns + limit_ns, stay.admitted.t_ns)
+    frame, call = stay.registered.frame, timeline.opening_of(stay.owner.handle)
+    began = (timeline.connection(frame.conn).opened, call)
+    since_ns = max((one.t_ns for one in began if one is not None), default=frame.t_ns)
+    return not timeline.bounds.is_before("in-flight", since_ns + limit_ns, stay.admitted.t_ns)
 
 
 def _is_behind(event: Event, admitted: Frame) -> bool:
