@@ -133,7 +133,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is held up by a handler is kept from a receive that waits",
     ),
     "ack-inside-handler-hangs": (
-        frozenset({"robustness.calls-do-not-hang", "robustness.failure-needs-cause"}),
+        frozenset({"robustness.calls-do-not-hang"}),
         "an acknowledgment that waits for its own thread never ends; "
         "what waits after the call that hangs fails by its time-out, with nothing in its way",
     ),
