@@ -134,8 +134,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     "ack-inside-handler-hangs": (
         frozenset({"robustness.calls-do-not-hang"}),
-        "an acknowledgment that waits for its own thread never ends; "
-        "what waits after the call that hangs fails by its time-out, with nothing in its way",
+        "an acknowledgment that waits for its own thread never ends",
     ),
     "overtakes-resend": (
         frozenset({"resend.keeps-queue-order"}),

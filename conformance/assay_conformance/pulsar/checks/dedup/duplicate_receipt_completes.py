@@ -32,8 +32,8 @@ class _Answered(NamedTuple):
 def _answered(timeline: Timeline) -> Iterator[_Answered]:
     """Yield units that a duplicate's receipt answered.
 
-    Not after something over which the client may have left the connection, nor after the broker's CLOSE_PRODUCER. A
-    receipt that does not answer the oldest unit is judged by another requirement.
+    Not after a SEND_ERROR on the connection, which the client may have left because of that, nor behind the broker's
+    CLOSE_PRODUCER. A receipt that does not answer the oldest unit is judged by another requirement.
     """
     duplicates = {frame.seq for frame in timeline.events.frames("SEND_RECEIPT") if is_duplicate(frame)}
     for unit in timeline.units if duplicates else ():
@@ -43,8 +43,7 @@ def _answered(timeline: Timeline) -> Iterator[_Answered]:
         session = timeline.session_of(receipt)
         sent_away = None if session is None else session.sent_away
         gone = sent_away is not None and sent_away.seq < receipt.seq
-        is_left = timeline.connection(receipt.conn).has_seen(receipt, Why.SEND_ERROR) or not timeline.was_read(receipt)
-        if not gone and not is_left:
+        if not gone and not timeline.connection(receipt.conn).has_seen(receipt, Why.SEND_ERROR):
             for send in timeline.sends(unit):
                 yield _Answered(receipt, unit, send)
 
