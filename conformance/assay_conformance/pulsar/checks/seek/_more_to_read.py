@@ -112,9 +112,8 @@ def _stored_after(timeline: Timeline, entry: Stored) -> int:
     ended: list[Stepped | Waited] = [*timeline.events.of(Stepped), *timeline.events.of(Waited)]
     steps = in_order(ended)
     place = bisect_left(steps, entry.seq, key=lambda step: step.seq)
-    case = timeline.view.case.steps
-    is_storing = place < len(steps) and case[steps[place].step].verb == "store_entries"
-    return steps[place - 1].seq if is_storing and place else 0
+    step = timeline.view.case.step(steps[place].step) if 0 < place < len(steps) else None
+    return steps[place - 1].seq if step is not None and step.verb == "store_entries" else 0
 
 
 def judged(timeline: Timeline, answer: Answer) -> Says:
