@@ -1,4 +1,4 @@
-"""Delayed delivery, with ticks of 100 ms, so that an early delivery can be told from a due one."""
+"""Delayed delivery, with ticks of 100 ms, so that an early delivery differs from a due one."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class _CountsWhatWasDropped(BatchLimits):
 
 
 class DroppedBytesCount(Subscription):
-    """Bytes that a seek, a lost connection or a redelivery takes out of the queue count for the batches behind it."""
+    """Bytes that a seek, a lost connection or a redelivery takes out of the queue count for the batches after it."""
 
     breaks = "batch-receive.ends-at-first-limit"
     stands_for = "apache/pulsar#8566: a sum beside the queue, from which a queue that is cleared is not subtracted"

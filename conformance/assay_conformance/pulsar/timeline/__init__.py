@@ -54,7 +54,7 @@ from assay_conformance.pulsar.timeline.producers import (
     Unit,
 )
 from assay_conformance.pulsar.timeline.publishes import Publish, Publishes, takes_for_copy
-from assay_conformance.pulsar.timeline.registering import Registered, whose
+from assay_conformance.pulsar.timeline.registering import Registered, registration_courses, whose
 from assay_conformance.pulsar.timeline.request_turns import Turn, topics_of
 from assay_conformance.pulsar.timeline.requests import Registration, Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
@@ -177,6 +177,7 @@ __all__ = [
     "offers",
     "open_places",
     "precedence",
+    "registration_courses",
     "session_for",
     "takes_for_copy",
     "topics_of",

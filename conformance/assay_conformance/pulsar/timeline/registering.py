@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, known_owner
 from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
@@ -49,3 +50,15 @@ def registered(producers: Iterable[ProducerSession], consumers: Iterable[Consume
     sessions: list[ProducerSession | ConsumerSession] = [*producers, *consumers]
     both = [Registered(session) for session in sessions]
     return sorted(both, key=lambda one: one.frame.seq)
+
+
+Course = tuple[Producer | Consumer, list[Registered]]
+"""A producer or consumer, and its registrations with one topic, in order."""
+
+
+def registration_courses(registrations: Iterable[Registered]) -> Iterator[Course]:
+    """Yield what each producer and consumer that is known registered, topic by topic."""
+    owned = ((whose(one.session, one.frame), one) for one in registrations)
+    known = [(owner, one) for owner, one in owned if owner is not None and owner.handle is not None]
+    for course in grouped(known, lambda one: (id(one[0]), one[1].session.topic)).values():
+        yield course[0][0], [one for _, one in course]

@@ -209,15 +209,21 @@ def room_after_failed_batches() -> Case:
     )
 
 
-def room_after_time_outs() -> Case:
+def _three_time_out(sends: int) -> Schedule:
+    """Let three messages time out, and send four more; in all so many SENDs leave."""
     plan, producer = Schedule.with_producer()
     with plan.held():
         plan.wait_ops(plan.send(producer, 3))
         plan.wait_ms(150)
         plan.send(producer, 4)
-        plan.wait_sends(6, deadline_ms=STARVED_MS)
+        plan.wait_sends(sends, deadline_ms=STARVED_MS)
         plan.wait_ms(REFUSED_MS)
     plan.wait_ops()
+    return plan
+
+
+def room_after_time_outs() -> Case:
+    plan = _three_time_out(6)
     return plan.case(
         "flow/room-after-time-outs",
         "Three sends time out; afterwards a pending queue of three takes three others, but not a fourth",
@@ -229,14 +235,7 @@ def room_after_time_outs() -> Case:
 
 def room_after_timed_out_batch() -> Case:
     """Let a batch of three time out: each of its messages leaves its place."""
-    plan, producer = Schedule.with_producer()
-    with plan.held():
-        plan.wait_ops(plan.send(producer, 3))
-        plan.wait_ms(150)
-        plan.send(producer, 4)
-        plan.wait_sends(2, deadline_ms=STARVED_MS)
-        plan.wait_ms(REFUSED_MS)
-    plan.wait_ops()
+    plan = _three_time_out(2)
     return plan.case(
         "flow/room-after-timed-out-batch",
         "A batch of three times out; there is room for three messages, and not for a fourth",

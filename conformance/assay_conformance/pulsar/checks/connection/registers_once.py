@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from assay_conformance.history.events import after, grouped
+from assay_conformance.history.events import after
 from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
@@ -17,7 +17,7 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     ms,
-    whose,
+    registration_courses,
 )
 
 _SHORTEST_TIME_OUT_MS: Final = 3_000
@@ -47,11 +47,9 @@ class _Stay(NamedTuple):
 
 
 def _stays(timeline: Timeline) -> Iterator[_Stay]:
-    owned = ((whose(one.session, one.frame), one) for one in timeline.registered)
-    known = [(owner, one) for owner, one in owned if owner is not None and owner.handle is not None]
-    for course in grouped(known, lambda one: (id(one[0]), one[1].session.topic)).values():
+    for owner, course in registration_courses(timeline.registered):
         was_admitted = False
-        for (owner, one), later in zip(course, [*(one.frame for _, one in course[1:]), None], strict=True):
+        for one, later in zip(course, [*(one.frame for one in course[1:]), None], strict=True):
             admitted = one.session.admitted
             if admitted is not None and (later is None or admitted.seq < later.seq):
                 yield _Stay(owner, one, admitted, _end(timeline, one, admitted), later, was_admitted)

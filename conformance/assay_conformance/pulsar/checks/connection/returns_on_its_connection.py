@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -16,7 +15,7 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     ms,
-    whose,
+    registration_courses,
 )
 
 
@@ -30,10 +29,8 @@ class _Return(NamedTuple):
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
-    owned = ((whose(one.session, one.frame), one) for one in timeline.registered)
-    known = [(owner, one) for owner, one in owned if owner is not None and owner.handle is not None]
-    for course in grouped(known, lambda one: (id(one[0]), one[1].session.topic)).values():
-        for (owner, last), (_, later) in pairwise(course):
+    for owner, course in registration_courses(timeline.registered):
+        for last, later in pairwise(course):
             if last.session.was_admitted(later.frame) and _is_there(timeline, last.frame.conn, later.frame):
                 yield _Return(owner, last, later.frame)
 

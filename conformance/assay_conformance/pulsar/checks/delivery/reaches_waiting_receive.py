@@ -66,7 +66,7 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
 def _sought(timeline: Timeline) -> dict[int | None, float]:
     """Return from when on what comes is owed to consumers that seek: their seeks have ended, all of them by time.
 
-    What comes before that a client may take for the old place's; of an id it passes over what is not behind it.
+    What comes before that a client may take for the old place's; of an id it passes over what does not come after it.
     """
     sought: dict[int | None, float] = {}
     for call in timeline.events.invokes("seek"):
