@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.conformance.pulsar.listener.handlers import LATE_MS, Handlers
 
 from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Fate, Sides
 from assay_conformance.pulsar.checks.listener.pause_holds_on_new_sessions import pause_holds_on_new_sessions
 
 RETURNED = 1
@@ -56,6 +57,16 @@ def test_message_that_had_come_on_an_older_session_may_be_handed_over() -> None:
     story.subscribed(conn=RETURNED, subscription=f"s{CONSUMER}")
     story.after(LATE_MS)
     calls(story)
+    assert story.judged(pause_holds_on_new_sessions) == ([], 1)
+
+
+def test_message_that_a_fault_held_and_released_on_the_new_session_may_be_delivered() -> None:
+    story = Handlers()
+    story.complete(story.invoke("pause", CONSUMER), done_ns=story.now_ns)
+    story.subscribed(subscription=f"s{CONSUMER}")
+    story.after(LATE_MS)
+    story.message(0, sides=Sides.RECEIVER, fate=Fate.RELEASED)
+    story.received(0, CONSUMER, called_ns=story.now_ns)
     assert story.judged(pause_holds_on_new_sessions) == ([], 1)
 
 

@@ -27,10 +27,14 @@ def _paused(timeline: Timeline) -> Iterator[tuple[Pause, ConsumerSession]]:
 
 
 def _came_on(timeline: Timeline, call: HandlerCall, session: ConsumerSession) -> bool:
-    """Return whether the message of a call came on this session, and on none before."""
+    """Return whether the message of a call was dispatched on this session or a later one, and on none before.
+
+    One that a fault held, and released on a connection on which its consumer had registered again, is of neither.
+    """
     entry = timeline.entry_of(call.message)
     copies = [] if entry is None else timeline.copies(call.consumer, entry)
-    return bool(copies) and all(copy.session.request.seq >= session.request.seq for copy in copies)
+    since = session.request.seq
+    return bool(copies) and all(copy.dispatched and copy.session.request.seq >= since for copy in copies)
 
 
 @check("listener.pause-holds-on-new-sessions", of=_paused)
