@@ -32,8 +32,8 @@ class Events:
         """Command and attributes -> frames by their values."""
         self._invokes: dict[str, list[Invoke]] | None = None
         self._completions: dict[str, list[Completion]] | None = None
-        self._invokes_of: dict[str, dict[int | None, list[Invoke]]] = {}
-        self._completions_of: dict[str, dict[int | None, list[Completion]]] = {}
+        self._invokes_of: dict[tuple[str, ...], dict[int | None, list[Invoke]]] = {}
+        self._completions_of: dict[tuple[str, ...], dict[int | None, list[Completion]]] = {}
 
     def of(self, kind: type[E]) -> Sequence[E]:
         """Return all events of a type."""
@@ -83,22 +83,23 @@ class Events:
 
     def invokes_of(self, handle: int | None, *verbs: str) -> Sequence[Invoke]:
         """Return the calls of these verbs on one object of the application, in order."""
-        by_handle = (self._by_handle(self._invokes_of, verb, self.invokes) for verb in verbs)
-        found = [calls.get(handle, ()) for calls in by_handle]
-        return found[0] if len(found) == 1 else in_order(call for calls in found for call in calls)
+        return _by_handle(self._invokes_of, verbs, self.invokes).get(handle, ())
 
-    def completions_of(self, handle: int | None, verb: str) -> Sequence[Completion]:
-        """Return the ends of calls of a verb on one object of the application, in order."""
-        return self._by_handle(self._completions_of, verb, self.completions).get(handle, ())
+    def completions_of(self, handle: int | None, *verbs: str) -> Sequence[Completion]:
+        """Return the ends of calls of these verbs on one object of the application, in order."""
+        return _by_handle(self._completions_of, verbs, self.completions).get(handle, ())
 
-    @staticmethod
-    def _by_handle(
-        known: dict[str, dict[int | None, list[C]]], verb: str, of_verb: Callable[[str], Sequence[C]]
-    ) -> dict[int | None, list[C]]:
-        found = known.get(verb)
-        if found is None:
-            found = known[verb] = grouped(of_verb(verb), lambda one: one.handle)
-        return found
+
+def _by_handle(
+    known: dict[tuple[str, ...], dict[int | None, list[C]]],
+    verbs: tuple[str, ...],
+    of_verb: Callable[[str], Sequence[C]],
+) -> dict[int | None, list[C]]:
+    found = known.get(verbs)
+    if found is None:
+        those = in_order(one for verb in verbs for one in of_verb(verb))
+        found = known[verbs] = grouped(those, lambda one: one.handle)
+    return found
 
 
 class Stretch(Generic[E]):

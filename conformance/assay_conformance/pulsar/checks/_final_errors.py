@@ -17,13 +17,14 @@ from assay_conformance.model.event import ErrorClass, Frame
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
+    Consumer,
     Exercised,
+    Registration,
     Says,
     Timeline,
     breach,
     each,
     is_vague,
-    known_owner,
     ms,
 )
 
@@ -73,11 +74,12 @@ class _Refusal:
 
 def _refusals(timeline: Timeline, final: Final) -> Iterator[_Refusal]:
     errors = (frame for frame in timeline.events.frames("ERROR") if frame.fields.get("error") == final.error)
-    found = _requests(timeline).items() if any(errors) else ()
-    for key, requests in ((key, requests) for key, requests in found if key[0] in final.kinds):
-        answers = [(answer, request) for request in requests if (answer := _heard(timeline, key, request)) is not None]
+    found = _registrations(timeline).items() if any(errors) else ()
+    for key, registered in ((key, registered) for key, registered in found if key[0] in final.kinds):
+        answers = [(answer, one.frame) for one in registered if (answer := _heard(timeline, key, one)) is not None]
+        requests = [(one.frame, one.frame) for one in registered]
         returned, refusal = False, None
-        for frame, request in sorted([*((one, one) for one in requests), *answers], key=lambda step: step[0].seq):
+        for frame, request in sorted([*requests, *answers], key=lambda step: step[0].seq):
             if frame is request:
                 if refusal is not None and not timeline.had_time_to_read(refusal.frame, frame):
                     refusal.lasts, refusal = False, None
@@ -100,25 +102,23 @@ def _is(frame: Frame, final: Final) -> bool:
     return frame.intact is not False and frame.fields.get("error") == final.error
 
 
-def _requests(timeline: Timeline) -> dict[Key, list[Frame]]:
-    """Return the requests by which producers and consumers of topics without partitions asked to be admitted."""
-    found: dict[Key, list[Frame]] = {}
+def _registrations(timeline: Timeline) -> dict[Key, list[Registration]]:
+    """Return the registrations of producers and consumers of topics without partitions."""
+    found: dict[Key, list[Registration]] = {}
     for one in timeline.registrations:
-        if one.producer is not None and one.producer.handle is not None and not is_partition(one.session.topic):
-            found.setdefault(("producer", one.producer.handle), []).append(one.frame)
-    for session in timeline.consumer_sessions.all:
-        consumer = None if is_partition(session.topic) else known_owner(session, session.request)
-        if consumer is not None and not takes_several(timeline.view, consumer):
-            found.setdefault(("consumer", consumer.handle), []).append(session.request)
+        owner = None if is_partition(one.session.topic) else one.owner
+        several = isinstance(owner, Consumer) and takes_several(timeline.view, owner)
+        if owner is not None and owner.handle is not None and not several:
+            found.setdefault((one.kind, owner.handle), []).append(one)
     return found
 
 
-def _heard(timeline: Timeline, key: Key, request: Frame) -> Frame | None:
+def _heard(timeline: Timeline, key: Key, registration: Registration) -> Frame | None:
     """Return the answer, where it admits or refuses, and is still waited for.
 
     A request may be taken back, or given up.
     """
-    answer = next(iter(timeline.answers_to(request)), None)
+    request, answer = registration.frame, registration.answer
     if answer is None or answer.fields.get("producer_ready") is False:
         return None
     by_id = (timeline.events.frames_by(command, "conn", "producer_id", "consumer_id") for command in _CLOSES)

@@ -54,9 +54,9 @@ from assay_conformance.pulsar.timeline.producers import (
     Unit,
 )
 from assay_conformance.pulsar.timeline.publishes import Publish, Publishes, takes_for_copy
-from assay_conformance.pulsar.timeline.registering import Registered, registration_courses, whose
+from assay_conformance.pulsar.timeline.registering import Owner, Registration, by_owner, whose
 from assay_conformance.pulsar.timeline.request_turns import Turn, topics_of
-from assay_conformance.pulsar.timeline.requests import Registration, Request
+from assay_conformance.pulsar.timeline.requests import Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
 from assay_conformance.pulsar.timeline.sends import (
     DEFAULT_SEND_TIMEOUT_MS,
@@ -116,6 +116,7 @@ __all__ = [
     "NotJudged",
     "Offer",
     "OpenPermits",
+    "Owner",
     "Parting",
     "PartitionedProducer",
     "Pause",
@@ -124,7 +125,6 @@ __all__ = [
     "ProducerSession",
     "Publish",
     "Publishes",
-    "Registered",
     "Registration",
     "Request",
     "Resent",
@@ -148,6 +148,7 @@ __all__ = [
     "at_once",
     "batches",
     "breach",
+    "by_owner",
     "called_ns",
     "charged",
     "check",
@@ -177,7 +178,6 @@ __all__ = [
     "offers",
     "open_places",
     "precedence",
-    "registration_courses",
     "session_for",
     "takes_for_copy",
     "topics_of",

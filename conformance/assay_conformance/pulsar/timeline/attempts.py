@@ -13,7 +13,6 @@ from assay_conformance.model.event import Event, Frame, Opened
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS, Producer
-from assay_conformance.pulsar.timeline.registering import whose
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -109,7 +108,7 @@ def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
 
 def _unowned(timeline: Timeline) -> set[int]:
     """Return the registrations whose producer or consumer is not known."""
-    return {one.frame.seq for one in timeline.registered if whose(one.session, one.frame) is None}
+    return {one.frame.seq for one in timeline.registrations if one.owner is None}
 
 
 def _end_of(timeline: Timeline, attempt: Event) -> Event | None:

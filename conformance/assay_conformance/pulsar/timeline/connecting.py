@@ -9,7 +9,6 @@ from assay_conformance.pulsar.timeline.calling import Calling
 from assay_conformance.pulsar.timeline.consumers import Entry
 from assay_conformance.pulsar.timeline.handshakes import Handshakes
 from assay_conformance.pulsar.timeline.migrations import Migration, migrations
-from assay_conformance.pulsar.timeline.registering import Registered, registered
 
 
 class Connecting(Calling):
@@ -29,11 +28,6 @@ class Connecting(Calling):
     def migrations(self) -> list[Migration]:
         """Every TOPIC_MIGRATED, in order."""
         return migrations(self.events, self._tracker.producer_sessions, self._tracker.consumer_sessions)
-
-    @cached_property
-    def registered(self) -> list[Registered]:
-        """Every PRODUCER and SUBSCRIBE, in order."""
-        return registered(self._tracker.producer_sessions, self._tracker.consumer_sessions)
 
     @property
     def lasted_ns(self) -> int:

@@ -111,37 +111,10 @@ class Consuming(Occurring):
         delivery = self._deliveries.of_received.get(message.seq)
         return None if delivery is None else delivery.frame.redelivery_count or 0
 
-    @cached_property
+    @property
     def accounts(self) -> list[PermitAccount]:
         """The permits of every admitted session whose queue size is known, as clients keep them."""
-        found = (account_of(self.view, self.consumer_sessions, one) for one in self.consumer_sessions.all)
-        return [account for account in found if account is not None]
-
-    @cached_property
-    def client_accounts(self) -> list[PermitAccount]:
-        """The permits of every session as clients keep them, whatever its queue."""
-        return [client_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
-
-    def client_account(self, session: ConsumerSession) -> PermitAccount:
-        """Return the account of a session, as its client keeps it."""
-        return self._client_accounts[id(session)]
-
-    @cached_property
-    def _client_accounts(self) -> dict[int, PermitAccount]:
-        return {id(account.session): account for account in self.client_accounts}
-
-    @cached_property
-    def broker_accounts(self) -> list[PermitAccount]:
-        """The permits of every session as brokers keep them."""
-        return [broker_account(self.consumer_sessions, one) for one in self.consumer_sessions.all]
-
-    def broker_account(self, session: ConsumerSession) -> PermitAccount:
-        """Return the account of a session, as its broker keeps it."""
-        return self._broker_accounts[id(session)]
-
-    @cached_property
-    def _broker_accounts(self) -> dict[int, PermitAccount]:
-        return {id(account.session): account for account in self.broker_accounts}
+        return [*self._accounts.values()]
 
     def account(self, session: ConsumerSession | None) -> PermitAccount | None:
         """Return the account of a session; None where there is none in `accounts`."""
@@ -149,7 +122,29 @@ class Consuming(Occurring):
 
     @cached_property
     def _accounts(self) -> dict[int, PermitAccount]:
-        return {id(account.session): account for account in self.accounts}
+        found = (account_of(self.view, self.consumer_sessions, one) for one in self.consumer_sessions.all)
+        return {id(account.session): account for account in found if account is not None}
+
+    @property
+    def client_accounts(self) -> list[PermitAccount]:
+        """The permits of every session as clients keep them, whatever its queue."""
+        return [*self._client_accounts.values()]
+
+    def client_account(self, session: ConsumerSession) -> PermitAccount:
+        """Return the account of a session, as its client keeps it."""
+        return self._client_accounts[id(session)]
+
+    @cached_property
+    def _client_accounts(self) -> dict[int, PermitAccount]:
+        return {id(one): client_account(self.consumer_sessions, one) for one in self.consumer_sessions.all}
+
+    def broker_account(self, session: ConsumerSession) -> PermitAccount:
+        """Return the account of a session, as its broker keeps it."""
+        return self._broker_accounts[id(session)]
+
+    @cached_property
+    def _broker_accounts(self) -> dict[int, PermitAccount]:
+        return {id(one): broker_account(self.consumer_sessions, one) for one in self.consumer_sessions.all}
 
     @cached_property
     def _deliveries(self) -> Deliveries:

@@ -1,4 +1,4 @@
-"""What is pending at producers at an event: units without an answer, and sends that have not ended."""
+"""What is pending at an event: units of producers without an answer, and calls that have not ended."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from operator import attrgetter
 from typing import TypeVar
 
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.history.events import Events
 from assay_conformance.judging.intervals import Interval, Intervals
-from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.event import Event, Frame, Invoke
 from assay_conformance.pulsar.timeline.producers import Producer, Send, Unit
 
 T = TypeVar("T")
 
 
 class Pending:
-    """By producer, derived when first used."""
+    """By producer or handle, derived when first used."""
 
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker = tracker
+    def __init__(self, tracker: Tracker, events: Events) -> None:
+        self._tracker, self._events = tracker, events
+        self._calls: dict[tuple[int | None, str], Intervals[Invoke]] = {}
         self._units: dict[tuple[str, int], Intervals[Unit]] = {}
         self._sends: dict[int, Intervals[Send]] = {}
         self._answers: dict[int, Sequence[Event]] = {}
@@ -43,6 +45,15 @@ class Pending:
             sends = self._tracker.sends.get(handle, ())
             self._sends[handle] = Intervals(_from(send.invoke, send.completion, send) for send in sends)
         return self._sends[handle].at(at.seq)
+
+    def calls(self, handle: int | None, verb: str, at: Event) -> list[Invoke]:
+        """Return the calls of a verb that the application had made on a handle, and that had not ended."""
+        found = self._calls.get((handle, verb))
+        if found is None:
+            operations = (self._tracker.operations[call.op] for call in self._events.invokes_of(handle, verb))
+            intervals = (_from(one.invoke, one.completion, one.invoke) for one in operations)
+            found = self._calls[handle, verb] = Intervals(intervals)
+        return [*found.at(at.seq)]
 
     def was_unanswered(self, producer: Producer, at: Event, read_by_ns: int) -> bool:
         """Return whether it had a unit at an event without an answer that the client had read by a time."""

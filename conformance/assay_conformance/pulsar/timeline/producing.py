@@ -63,8 +63,8 @@ class Producing(Calling):
 
     @cached_property
     def pending(self) -> Pending:
-        """What is pending at producers."""
-        return Pending(self._tracker)
+        """What is pending at an event."""
+        return Pending(self._tracker, self.events)
 
     def answers_to(self, request: Frame) -> list[Frame]:
         """Return all that was written to the client in answer to a PRODUCER, SUBSCRIBE or request to close one."""

@@ -11,7 +11,8 @@ from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline.answering import Answering
 from assay_conformance.pulsar.timeline.letters import Letters
 from assay_conformance.pulsar.timeline.producers import Producer
-from assay_conformance.pulsar.timeline.requests import Registration, Request, registrations, requests
+from assay_conformance.pulsar.timeline.registering import Registration, registrations
+from assay_conformance.pulsar.timeline.requests import Request, requests
 
 
 class Requesting(Answering):
@@ -30,8 +31,13 @@ class Requesting(Answering):
 
     @cached_property
     def registrations(self) -> list[Registration]:
-        """Every PRODUCER."""
-        return registrations(self.events, self._tracker.producer_sessions)
+        """Every PRODUCER and SUBSCRIBE, in order."""
+        return registrations(self.producer_sessions, self.consumer_sessions.all, self._answers_to_registrations)
+
+    @cached_property
+    def producer_registrations(self) -> list[Registration]:
+        """Every PRODUCER, in order."""
+        return [one for one in self.registrations if one.kind == "producer"]
 
     def registrations_of(self, producer: Producer) -> Sequence[Registration]:
         """Return every PRODUCER of one."""
@@ -39,11 +45,11 @@ class Requesting(Answering):
 
     @cached_property
     def _registrations_by_producer(self) -> dict[int, list[Registration]]:
-        return grouped(self.registrations, lambda one: id(one.producer))
+        return grouped(self.producer_registrations, lambda one: id(one.producer))
 
     def had_been_admitted(self, registration: Registration) -> bool:
         """Return whether its producer had been admitted before, on another session, when it was refused."""
-        line, refusal = registration.session.line, registration.refusal
+        line, refusal = registration.producer, registration.refusal
         if line is None or refusal is None:
             return False
         return any(one.was_admitted(refusal) for one in line.sessions)

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.outcomes import requests as table
-from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
 
 REQUESTS: Final = (
     "PRODUCER",
@@ -46,29 +45,6 @@ class Request(NamedTuple):
         return self.answer is not None and (self.answer.command in kinds or self.error is not None)
 
 
-class Registration(NamedTuple):
-    """A PRODUCER: the session that it asks for, what was answered first, and the ERROR that refuses it, if one does."""
-
-    session: ProducerSession
-    answer: Frame | None
-    refusal: Frame | None
-
-    @property
-    def frame(self) -> Frame:
-        """The PRODUCER."""
-        return self.session.request
-
-    @property
-    def producer(self) -> Producer | None:
-        """Whose it is."""
-        return self.session.line
-
-    @property
-    def error(self) -> str | None:
-        """What it was refused with."""
-        return None if self.refusal is None else self.refusal.fields.get("error")
-
-
 ANSWERS = (
     "ERROR",
     "SUCCESS",
@@ -88,12 +64,6 @@ ANSWERS = (
 def requests(events: Events, answers: Answers, *commands: str) -> list[Request]:
     """Return all requests that clients wrote of these commands, in order."""
     return [Request(frame, answers.to(frame)) for frame in events.frames(*commands) if frame.from_sender]
-
-
-def registrations(events: Events, sessions: Iterable[ProducerSession]) -> list[Registration]:
-    """Return all PRODUCERs, in order."""
-    answers, errors = Answers(events.frames("ERROR", "PRODUCER_SUCCESS")), Answers(events.frames("ERROR"))
-    return [Registration(one, answers.to(one.request), errors.to(one.request)) for one in sessions]
 
 
 class Answers:

@@ -24,9 +24,7 @@ from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.attempts import Attempts, Tried, seq
-from assay_conformance.pulsar.timeline.consumers import Consumer
-from assay_conformance.pulsar.timeline.producers import Producer
-from assay_conformance.pulsar.timeline.registering import Registered, whose
+from assay_conformance.pulsar.timeline.registering import Owner, Registration, by_owner
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -45,7 +43,7 @@ class Setback:
     topic, and so does a registration of another one there.
     """
 
-    owner: Producer | Consumer
+    owner: Owner
     topic: str
     event: Event
     began: Event
@@ -119,23 +117,19 @@ def _was_lost_with(timeline: Timeline, registration: Event, lost: Closed) -> boo
 
 def setbacks(timeline: Timeline) -> list[Setback]:
     """Return all interruptions of the attempt; those of one owner on one topic in order."""
-    courses: dict[tuple[int, str], tuple[Producer | Consumer, list[Registered]]] = {}
-    for one in timeline.registered:
-        owner = whose(one.session, one.frame)
-        if owner is not None:
-            courses.setdefault((id(owner), one.session.topic), (owner, []))[1].append(one)
     attempts = Attempts(timeline)
-    return [one for owner, course in courses.values() for one in _of_course(timeline, attempts, owner, course)]
+    registered = by_owner(timeline.registrations)
+    return [one for owner, its in registered for one in _of_owner(timeline, attempts, owner, its)]
 
 
-def _of_course(
-    timeline: Timeline, attempts: Attempts, owner: Producer | Consumer, course: Sequence[Registered]
+def _of_owner(
+    timeline: Timeline, attempts: Attempts, owner: Owner, registered: Sequence[Registration]
 ) -> Iterator[Setback]:
-    admitted = [one.session.admitted for one in course if one.session.admitted is not None]
-    met = [event for event in _met(timeline, course) if admitted and admitted[0].seq < event.seq]
+    admitted = [one.session.admitted for one in registered if one.session.admitted is not None]
+    met = [event for event in _met(timeline, registered) if admitted and admitted[0].seq < event.seq]
     admitted.sort(key=seq)
     met.sort(key=seq)
-    topic, began = course[0].session.topic, None
+    topic, began = registered[0].session.topic, None
     for event, later in zip(met, [*met[1:], None], strict=False):
         began = began or event
         again = next(after(admitted, event), None)
@@ -145,22 +139,20 @@ def _of_course(
             began = None
 
 
-def _met(timeline: Timeline, course: Sequence[Registered]) -> Iterator[Event]:
-    for one, later in zip(course, [*course[1:], None], strict=True):
+def _met(timeline: Timeline, registered: Sequence[Registration]) -> Iterator[Event]:
+    for one, later in zip(registered, [*registered[1:], None], strict=True):
         came = _what_came(timeline, one)
         if came is not None and (later is None or came.seq < later.frame.seq):
             yield came
 
 
-def _what_came(timeline: Timeline, one: Registered) -> Event | None:
-    answers = timeline.answers_to(one.frame)
-    refusal = next((answer for answer in answers if answer.command == "ERROR"), None)
-    if refusal is not None:
-        return refusal if timeline.was_read(refusal) else None
-    return _end(timeline, one) if one.session.admitted is not None or not answers else None
+def _what_came(timeline: Timeline, one: Registration) -> Event | None:
+    if one.refusal is not None:
+        return one.refusal if timeline.was_read(one.refusal) else None
+    return _end(timeline, one) if one.session.admitted is not None or one.answer is None else None
 
 
-def _end(timeline: Timeline, one: Registered) -> Event | None:
+def _end(timeline: Timeline, one: Registration) -> Event | None:
     """Return its connection's end, or the broker's close of it.
 
     None where its client closed it before, or it had no end.

@@ -47,7 +47,10 @@ def test_messages_that_a_fault_swallowed_are_charged_by_the_broker_alone() -> No
     lost = story.message(0, sides=Sides.SENDER)
     both = asked(
         story,
-        lambda timeline: [account.at(lost).outstanding for account in (_only(timeline), *timeline.broker_accounts)],
+        lambda timeline: [
+            account.at(lost).outstanding
+            for account in (_only(timeline), timeline.broker_account(timeline.consumer_sessions.all[0]))
+        ],
     )
     assert both == [4, 3]
 
@@ -58,14 +61,17 @@ def test_permits_are_left_since_the_flow_that_found_none() -> None:
     story.message(0)
     since = story.flow(2)
     story.flow(3)
-    assert asked(story, lambda timeline: timeline.broker_accounts[0].left) == (5, since)
+    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (5, since)
 
 
 def test_messages_that_an_ack_set_takes_out_leave_their_permits() -> None:
     story = _story()
     granted = story.flow(4)
     story.message(0, 1, 2, batch=True, ack_sets=((0b100,),))
-    assert asked(story, lambda timeline: timeline.broker_accounts[0].left) == (3, granted)
+    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (
+        3,
+        granted,
+    )
 
 
 def test_permits_that_come_behind_the_end_of_a_session_reach_no_consumer() -> None:
@@ -73,7 +79,10 @@ def test_permits_that_come_behind_the_end_of_a_session_reach_no_consumer() -> No
     granted = story.flow(1)
     story.down("CLOSE_CONSUMER", consumer_id=0, request_id=90)
     story.flow(4)
-    assert asked(story, lambda timeline: timeline.broker_accounts[0].left) == (1, granted)
+    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (
+        1,
+        granted,
+    )
 
 
 def test_consumer_that_pauses_grants_by_no_rule_from_then_on() -> None:

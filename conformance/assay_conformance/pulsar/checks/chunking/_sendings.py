@@ -1,36 +1,50 @@
-"""Sendings: the chunks of one producer with one uuid, over all its sessions, and which of them have receipts."""
+"""Sendings: the chunks of one producer with one uuid, over all its sessions, and which of them have receipts.
+
+A receipt names the message only; receipts come in the order of the chunks.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.model.event import Frame, Meta
-from assay_conformance.pulsar.checks.chunking._receipts import Receipts
+from assay_conformance.history.events import grouped
+from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.chunking._sent_chunks import Message
 from assay_conformance.pulsar.timeline import Producer, ProducerSession, Timeline
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sending:
-    """`carrier`: connection and producer id of the latest session; `shared`: several messages had this uuid."""
+    """`starts`: its first SEND on each session; `lasts`: the SENDs of its last chunk; `messages`: what these show it to
+    be a message of, several where several had its uuid."""
 
-    first: Frame
     producer: Producer
-    sequence_id: int
-    uuid: str
-    sessions: list[int] = field(default_factory=list)
-    carrier: tuple[int, int | None] = (-1, -1)
-    receipts: Receipts = field(default_factory=Receipts)
-    last: Frame | None = None
-    message: Message | None = None
-    shared: bool = False
+    starts: tuple[Frame, ...]
+    lasts: tuple[Frame, ...]
+    messages: tuple[Message, ...]
+
+    @property
+    def first(self) -> Frame:
+        """Its first SEND."""
+        return self.starts[0]
+
+    @property
+    def uuid(self) -> str | None:
+        """The uuid of its chunks."""
+        return None if self.first.meta is None else self.first.meta.uuid
+
+    @property
+    def message(self) -> Message | None:
+        """What it is a message of, the latest where several had its uuid; None where that is not known."""
+        return self.messages[-1] if self.messages else None
 
     @property
     def interrupted(self) -> bool:
         """Whether a connection was lost between two of its chunks."""
-        return len(self.sessions) > 1
+        return len(self.starts) > 1
 
 
 class Resumed(NamedTuple):
@@ -49,77 +63,79 @@ class Renamed(NamedTuple):
     message: Message
 
 
-class Sendings:
-    """All of the attempt, in order of their first chunks."""
+def sendings(timeline: Timeline) -> list[Sending]:
+    """Return all of the attempt, in order of their first chunks."""
+    found = []
+    for producer in timeline.producers:
+        sends = (send for unit in producer.units if unit.is_chunk for send in unit.sends)
+        its = sorted(sends, key=lambda send: send[1].seq)
+        for uuid, those in grouped(its, lambda send: None if send[1].meta is None else send[1].meta.uuid).items():
+            if uuid is not None:
+                found.append(_sending(timeline, producer, those))
+    return sorted(found, key=lambda one: one.first.seq)
 
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        self.all: dict[tuple[int, str], Sending] = {}
-        self.resumed: list[Resumed] = []
-        self.renamed: list[Renamed] = []
-        self._of_id: dict[tuple[int, int], list[Sending]] = {}
-        """Producer and sequence id -> its sendings."""
-        self._carried: dict[tuple[int, int | None, int | None], list[Sending]] = {}
-        chunks = (unit for producer in timeline.producers for unit in producer.units if unit.is_chunk)
-        self._producers = {frame.seq: unit.line for unit in chunks for _, frame in unit.sends}
-        for frame in timeline.events.frames("SEND", "SEND_RECEIPT", "SEND_ERROR") if self._producers else ():
-            if frame.command == "SEND":
-                self._send(frame)
-            elif to_client(frame) and frame.sequence_id is not None:
-                self._answer(frame)
 
-    def _send(self, frame: Frame) -> None:
-        meta, session = frame.meta, self._timeline.session_of(frame)
-        if meta is None or meta.chunk_id is None or meta.uuid is None or session is None:
-            return
-        if from_client(frame) and frame.seq in self._producers:
-            self._sent(frame, meta, meta.chunk_id, session)
-        if frame.to_receiver:
-            for sending in self._carried.get((session.conn, session.producer_id, meta.sequence_id), ()):
-                if sending.uuid == meta.uuid:
-                    sending.receipts.reached(meta.chunk_id, intact=frame.intact is not False)
+def _sending(timeline: Timeline, producer: Producer, sends: list[tuple[ProducerSession, Frame]]) -> Sending:
+    starts = {session.request.seq: frame for session, frame in reversed(sends)}
+    lasts = tuple(frame for _, frame in sends if frame.meta is not None and _number(frame) + 1 == frame.meta.chunks)
+    identities = (frame.members[0].identity for frame in lasts if frame.members)
+    named = ((one.handle, one.number) for one in identities if one is not None)
+    messages = tuple(message for message in named if timeline.send(*message) is not None)
+    return Sending(producer, tuple(sorted(starts.values(), key=lambda frame: frame.seq)), lasts, messages)
 
-    def _sent(self, frame: Frame, meta: Meta, number: int, session: ProducerSession) -> None:
-        producer, uuid = self._producers[frame.seq], meta.uuid or ""
-        sending = self.all.get((id(producer), uuid))
-        if sending is None:
-            sending = self.all[id(producer), uuid] = Sending(frame, producer, meta.sequence_id, uuid)
-            self._of_id.setdefault((id(producer), meta.sequence_id), []).append(sending)
-        if session.request.seq not in sending.sessions:
-            if sending.sessions and number > sending.receipts.first_without:
-                self.resumed.append(Resumed(sending, frame, sending.receipts.first_without))
-            sending.sessions.append(session.request.seq)
-            sending.receipts.session_begins(number)
-            sending.carrier = (session.conn, session.producer_id)
-            carried = self._carried.setdefault((*sending.carrier, meta.sequence_id), [])
-            if sending not in carried:
-                carried.append(sending)
-        if number + 1 == meta.chunks:
-            sending.last = frame
-            self._ended(sending, frame)
 
-    def _ended(self, sending: Sending, last: Frame) -> None:
-        """Note the end of a sending, which shows its message, and whether it was begun with another uuid."""
-        identity = last.members[0].identity if last.members else None
-        send = None if identity is None else self._timeline.send(identity.handle, identity.number)
-        if identity is None or send is None:
-            return
-        message = (identity.handle, identity.number)
-        sending.shared = sending.shared or sending.message not in (None, message)
-        sending.message = message
-        for other in self._of_id[id(sending.producer), sending.sequence_id]:
-            begun = send.invoke.seq < other.first.seq < sending.first.seq
-            if other is not sending and begun and other.last is None:
-                self.renamed.append(Renamed(other, sending, message))
-                return
+def resumed(timeline: Timeline) -> Iterator[Resumed]:
+    """Yield where sendings went on over another session."""
+    for sending in timeline.once(sendings):
+        confirmed = 0
+        for start, again in pairwise(sending.starts):
+            frames = timeline.events.frames_on(start.conn, "SEND", "SEND_RECEIPT", "SEND_ERROR")
+            alike = (one for one in frames if start.seq <= one.seq < again.seq and one.to_receiver)
+            own = (one for one in alike if (one.producer_id, one.sequence_id) == (start.producer_id, start.sequence_id))
+            confirmed = _confirmed(start, own, confirmed)
+            if _number(again) > confirmed:
+                yield Resumed(sending, again, confirmed)
 
-    def _answer(self, answer: Frame) -> None:
-        session = self._timeline.session_of(answer)
-        carrier = (answer.conn, answer.producer_id)
-        for sending in self._carried.get((*carrier, answer.sequence_id), ()) if session is not None else ():
-            if sending.carrier != carrier:
-                continue
-            if answer.command == "SEND_RECEIPT":
-                sending.receipts.receipt()
-            elif answer.fields.get("error") == "ChecksumError":
-                sending.receipts.refused()
+
+def _confirmed(start: Frame, frames: Iterable[Frame], confirmed: int) -> int:
+    """Return the first chunk without a receipt after a session that began with the chunk `start`.
+
+    `confirmed`: the same before it. A chunk that came damaged, was refused for that, and was not sent again has no
+    receipt: those after those for the chunks before it are for the chunks after it. A client may take a receipt that
+    came before the error for that chunk's.
+    """
+    number, refused, damaged, came = _number(start), None, list[int](), set[int]()
+    for frame in frames:
+        if frame.command == "SEND_RECEIPT":
+            if number != refused:
+                number += 1
+                confirmed = max(confirmed, number)
+        elif frame.command == "SEND_ERROR" and frame.fields.get("error") == "ChecksumError" and damaged:
+            chunk = damaged.pop(0)
+            refused = chunk if refused is None and chunk >= confirmed else refused
+        elif frame.meta is not None and start.meta is not None and frame.meta.uuid == start.meta.uuid:
+            chunk = _number(frame)
+            if frame.intact is False and chunk not in came:
+                damaged.append(chunk)
+            elif chunk == refused:
+                refused = None
+            came.add(chunk)
+    return confirmed
+
+
+def _number(chunk: Frame) -> int:
+    return 0 if chunk.meta is None else chunk.meta.chunk_id or 0
+
+
+def renamed(timeline: Timeline) -> Iterator[Renamed]:
+    """Yield messages that were begun with another uuid, and sent whole with this one alone."""
+    known = timeline.once(sendings)
+    alike = grouped(known, lambda one: (id(one.producer), one.first.sequence_id))
+    for sending in known:
+        others = alike[id(sending.producer), sending.first.sequence_id]
+        send = None if sending.message is None or len(others) < 2 else timeline.send(*sending.message)
+        for other in others if send is not None and sending.message is not None else ():
+            is_over = any(last.seq < sending.lasts[0].seq for last in other.lasts)
+            if send is not None and send.invoke.seq < other.first.seq < sending.first.seq and not is_over:
+                yield Renamed(other, sending, sending.message)  # type: ignore[arg-type]
+                break

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Outcome, Received, Stored
-from assay_conformance.pulsar.checks.chunking._sendings import Renamed, Resumed, Sending, Sendings
+from assay_conformance.pulsar.checks.chunking._sendings import Renamed, Resumed, Sending, renamed, resumed, sendings
 from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of
 from assay_conformance.pulsar.checks.dedup._deduplication import may_repeat_ids
 from assay_conformance.pulsar.timeline import (
@@ -36,19 +36,20 @@ def survives_reconnect(timeline: Timeline) -> Says:
     deduplication may drop a last chunk, nor where several messages have one uuid, so that it is unknown to which a
     chunk belongs.
     """
-    sendings = timeline.once(Sendings)
-    if not sendings.all:
+    sent = timeline.once(sendings)
+    if not sent:
         return
     fate = _Fate(timeline)
-    yield from each(sendings.resumed, _skips_none, timeline)
-    yield from each(sendings.renamed, _keeps_its_uuid)
+    yield from each(resumed(timeline), _skips_none, timeline)
+    yield from each(renamed(timeline), _keeps_its_uuid)
     yield from each(timeline.once(Arrivals).offers, _judge_received, timeline, fate)
-    yield from each(sendings.all.values(), _comes_through, timeline, fate)
+    yield from each(sent, _comes_through, timeline, fate)
 
 
 def _skips_none(timeline: Timeline, resumed: Resumed) -> Says:
     (sending, chunk, missed), number = resumed, resumed.chunk.meta.chunk_id if resumed.chunk.meta else 0
     timeline.check_sessions(sending.producer)
+    timeline.check_forged_answers(chunk, sending.producer.handle)
     yield breach(
         "chunk-skipped",
         f"{chunk_of(chunk)} goes on with chunk {number} of {sending.uuid} at {ms(chunk.t_ns)}; expected chunk "
@@ -109,7 +110,7 @@ def _message_of(identity: object) -> Message | None:
 
 def _judge_received(timeline: Timeline, fate: _Fate, offer: Offer) -> Says:
     message = fate.message_of.get(offer.entry)
-    for sending in timeline.once(Sendings).all.values() if offer.missed else ():
+    for sending in timeline.once(sendings) if offer.missed else ():
         if sending.interrupted and sending.message == message:
             past = f", after its sending, begun at {ms(sending.first.t_ns)}, was interrupted"
             yield from whole_not_delivered(timeline, offer, past, sending.first)
@@ -121,7 +122,7 @@ def _comes_through(timeline: Timeline, fate: _Fate, sending: Sending) -> Says:
     if send is None or sending.message is None or send.outcome is not Outcome.OK:
         return
     handle = send.invoke.handle or 0
-    if not sending.interrupted or sending.shared or may_repeat_ids(timeline.view, handle):
+    if not sending.interrupted or len(set(sending.messages)) > 1 or may_repeat_ids(timeline.view, handle):
         return
     timeline.check_pairing(handle)
     received = fate.received.get(sending.message, [])
@@ -141,7 +142,7 @@ def _end_to_end(timeline: Timeline, fate: _Fate, sending: Sending, send: Send) -
             f"the connection was lost between chunks of message {number} of producer {handle}, whose send succeeded at "
             f"{ms(end.t_ns) if end is not None else 'some time'}; expected the broker to hold all chunks of "
             f"{sending.uuid} in order; it does not",
-            *(sending.first, sending.last, end),
+            *(sending.first, sending.lasts[-1], end),
         )
         return
     received = fate.received.get(sending.message, [])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from assay_conformance.checks.parts import ended_by_client, retry_letter_topic
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, ended_ns, ms
+from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, ended_ns, ms
 
 _NOT_READY = "ServiceNotReady"
 _LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
@@ -67,7 +67,7 @@ class Opening(NamedTuple):
 def openings(timeline: Timeline) -> Iterator[Opening]:
     """Yield all openings of the attempt that met a setback."""
     asked_by, alone = _asked(timeline), list(_unreachable(timeline))
-    known = [*(one.frame for one in timeline.registered), *(one.frame for one in timeline.requests(*_LOOKUPS))]
+    known = [*(one.frame for one in timeline.registrations), *(one.frame for one in timeline.requests(*_LOOKUPS))]
     attempts = sorted(event.seq for event in (*known, *timeline.events.of(Opened)))
     for call, end in _calls(timeline):
         until = timeline.ended.seq + 1 if end is None else end.seq
@@ -90,12 +90,12 @@ def _asked(timeline: Timeline) -> dict[int, list[Attempt]]:
     """Return what was asked, by handle."""
     found: dict[int, list[Attempt]] = defaultdict(list)
     let_in: dict[tuple[int, str], int] = {}
-    for one in timeline.registered:
+    for one in timeline.registrations:
         handle, topic = _handle(timeline, one), str(one.frame.fields.get("topic", ""))
         if handle is None:
             continue
-        answer, closed = next(iter(timeline.answers_to(one.frame)), None), timeline.closed(one.frame.conn)
-        came = answer or (closed if closed is not None and closed.by is not ClosedBy.CLIENT else None)
+        closed = timeline.closed(one.frame.conn)
+        came = one.answer or (closed if closed is not None and closed.by is not ClosedBy.CLIENT else None)
         if came is None or let_in.get((handle, topic), came.seq) < came.seq:
             found[handle].append(Attempt(one.frame, topic, None, is_refused=False, waits=False))
             continue
@@ -109,7 +109,7 @@ def _asked(timeline: Timeline) -> dict[int, list[Attempt]]:
     return found
 
 
-def _handle(timeline: Timeline, one: Registered) -> int | None:
+def _handle(timeline: Timeline, one: Registration) -> int | None:
     """Return the handle of a registration.
 
     One on a retry letter topic, which no step names, is of the only consumer that has it and is being opened.

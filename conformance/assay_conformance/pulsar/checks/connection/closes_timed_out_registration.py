@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 
 class _Unanswered(NamedTuple):
     """A registration without an answer, and what came first of its id there: a close, or another registration."""
 
-    registered: Registered
+    registered: Registration
     next: Frame | None
 
 
 def _unanswered(timeline: Timeline) -> Iterator[_Unanswered]:
-    registered = {one.frame.seq: one for one in timeline.registered}
+    registered = {one.frame.seq: one for one in timeline.registrations}
     by_id: dict[tuple[int, str, int | None], list[Frame]] = defaultdict(list)
     for one in registered.values():
         by_id[one.frame.conn, one.kind, one.id].append(one.frame)
@@ -29,9 +29,9 @@ def _unanswered(timeline: Timeline) -> Iterator[_Unanswered]:
     for frames in by_id.values():
         frames.sort(key=lambda frame: frame.seq)
         for frame, next in zip_longest(frames, frames[1:]):
-            answers = timeline.answers_to(frame)[:1] if frame.seq in registered else []
-            if frame.seq in registered and not any(next is None or answer.seq < next.seq for answer in answers):
-                yield _Unanswered(registered[frame.seq], next)
+            asked = registered.get(frame.seq)
+            if asked is not None and (asked.answer is None or (next is not None and next.seq <= asked.answer.seq)):
+                yield _Unanswered(asked, next)
 
 
 @check("connection.closes-timed-out-registration", of=_unanswered)
@@ -56,7 +56,7 @@ def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -
         yield Exercised(next)
 
 
-def _judge_not_left_behind(timeline: Timeline, one: Registered) -> Says:
+def _judge_not_left_behind(timeline: Timeline, one: Registration) -> Says:
     request, gave_up = one.frame, _gave_up(timeline, one)
     if gave_up is None:
         yield from _leaves_with_its_connection(timeline, one)
@@ -73,15 +73,15 @@ def _judge_not_left_behind(timeline: Timeline, one: Registered) -> Says:
         )
 
 
-def _leaves_with_its_connection(timeline: Timeline, one: Registered) -> Says:
+def _leaves_with_its_connection(timeline: Timeline, one: Registration) -> Says:
     """Judge a client that registers on another connection, and leaves the one without an answer."""
     left, request = timeline.connection(one.frame.conn).left_by_client, one.frame
-    others = (other for other in timeline.registered if other.handle == one.handle and other.frame.conn != request.conn)
-    if left is not None and one.handle is not None and any(other.frame.seq > request.seq for other in others):
+    later = (two.frame for two in timeline.registrations if two.handle == one.handle and two.frame.seq > request.seq)
+    if left is not None and one.handle is not None and any(frame.conn != request.conn for frame in later):
         yield Exercised(left)
 
 
-def _gave_up(timeline: Timeline, one: Registered) -> Completion | None:
+def _gave_up(timeline: Timeline, one: Registration) -> Completion | None:
     """Return the time-out of its open call."""
     ends = timeline.events.completions(f"open_{one.kind}") if one.handle is not None else ()
     failed = (end for end in ends if end.handle == one.handle and end.seq > one.frame.seq)

@@ -74,7 +74,7 @@ def _unfollowed(timeline: Timeline) -> Iterator[_Unfollowed]:
     looked_up: dict[str, list[Request]] = defaultdict(list)
     for one in timeline.requests("LOOKUP"):
         looked_up[str(one.frame.fields.get("topic", ""))].append(one)
-    for registered in timeline.registered:
+    for registered in timeline.registrations:
         frame = registered.frame
         asked = [one for one in looked_up[str(frame.fields.get("topic", ""))] if one.frame.seq < frame.seq]
         answers = [one.answer for one in asked if one.answer is not None and one.answer.seq < frame.seq]

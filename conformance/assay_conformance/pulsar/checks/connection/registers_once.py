@@ -10,14 +10,14 @@ from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
     Consumer,
     Exercised,
-    Producer,
-    Registered,
+    Owner,
+    Registration,
     Says,
     Timeline,
     breach,
+    by_owner,
     check,
     ms,
-    registration_courses,
 )
 
 _SHORTEST_TIME_OUT_MS: Final = 3_000
@@ -30,8 +30,8 @@ class _Stay(NamedTuple):
     `is_return`: its owner had been admitted to the topic before.
     """
 
-    owner: Producer | Consumer
-    registered: Registered
+    owner: Owner
+    registered: Registration
     admitted: Frame
     end: Closed | Frame | None
     later: Frame | None
@@ -47,16 +47,18 @@ class _Stay(NamedTuple):
 
 
 def _stays(timeline: Timeline) -> Iterator[_Stay]:
-    for owner, course in registration_courses(timeline.registered):
+    for owner, registered in by_owner(timeline.registrations):
+        if owner.handle is None:
+            continue
         was_admitted = False
-        for one, later in zip(course, [*(one.frame for one in course[1:]), None], strict=True):
+        for one, later in zip(registered, [*(one.frame for one in registered[1:]), None], strict=True):
             admitted = one.session.admitted
             if admitted is not None and (later is None or admitted.seq < later.seq):
                 yield _Stay(owner, one, admitted, _end(timeline, one, admitted), later, was_admitted)
                 was_admitted = True
 
 
-def _end(timeline: Timeline, one: Registered, admitted: Frame) -> Closed | Frame | None:
+def _end(timeline: Timeline, one: Registration, admitted: Frame) -> Closed | Frame | None:
     """Return the end of its connection, or the first close that either side wrote."""
     closes = timeline.events.frames_by(f"CLOSE_{one.kind.upper()}", "conn", f"{one.kind}_id")
     written = next(after(closes.get((one.frame.conn, one.id), ()), admitted), None)
@@ -88,7 +90,7 @@ def registers_once(timeline: Timeline, stay: _Stay) -> Says:
     )
 
 
-def _is_open(timeline: Timeline, owner: Producer | Consumer, at: Frame) -> bool:
+def _is_open(timeline: Timeline, owner: Owner, at: Frame) -> bool:
     """Return whether the call that opened it had ended well, and the application had not closed it.
 
     A consumer of a pattern closes what it has of a topic that is gone.

@@ -6,16 +6,15 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import (
-    Consumer,
     Exercised,
-    Producer,
-    Registered,
+    Owner,
+    Registration,
     Says,
     Timeline,
     breach,
+    by_owner,
     check,
     ms,
-    registration_courses,
 )
 
 
@@ -23,14 +22,16 @@ class _Return(NamedTuple):
     """A producer or consumer that had been admitted to a topic registers with the same broker again, while the
     connection of its last registration is there."""
 
-    owner: Producer | Consumer
-    last: Registered
+    owner: Owner
+    last: Registration
     again: Frame
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
-    for owner, course in registration_courses(timeline.registered):
-        for last, later in pairwise(course):
+    for owner, registered in by_owner(timeline.registrations):
+        if owner.handle is None:
+            continue
+        for last, later in pairwise(registered):
             if last.session.was_admitted(later.frame) and _is_there(timeline, last.frame.conn, later.frame):
                 yield _Return(owner, last, later.frame)
 

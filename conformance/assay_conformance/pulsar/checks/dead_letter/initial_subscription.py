@@ -3,7 +3,7 @@ from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Tim
 from assay_conformance.pulsar.timeline.letters import Kind
 
 
-@check("dead-letter.initial-subscription", of=lambda timeline: timeline.registrations)
+@check("dead-letter.initial-subscription", of=lambda timeline: timeline.producer_registrations)
 def initial_subscription(timeline: Timeline, registration: Registration) -> Says:
     """dead-letter.initial-subscription: the PRODUCER of dead letters asks for the first subscription that was
     configured, where one is."""

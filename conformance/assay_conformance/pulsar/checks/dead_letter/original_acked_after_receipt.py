@@ -10,7 +10,7 @@ def dead_letter_original_acked_after_receipt(timeline: Timeline) -> Says:
     """dead-letter.original-acked-after-receipt: a message that becomes a dead letter is acknowledged when the letter
     has its receipt, and not before; where the letter cannot be sent, redelivery of the message is requested."""
     ended = moved_to_dead_letter(timeline, large=False).ended
-    yield from each(timeline.registrations, _takes_no_others_name, timeline)
+    yield from each(timeline.producer_registrations, _takes_no_others_name, timeline)
     yield from each(ended, judge_settled, timeline, AmbiguousReceipts(timeline))
     yield from each(ended, judge_letter_not_tried, timeline)
 

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
-
 from assay_conformance.history.events import between, in_order
-from assay_conformance.model.event import Completion, Event, Invoke
+from assay_conformance.model.event import Completion, Event
 from assay_conformance.pulsar.checks.flow._grants import until_ns
 from assay_conformance.pulsar.checks.flow._zero_queue import zero_queue_accounts
 from assay_conformance.pulsar.timeline import Exercised, PermitAccount, Says, Timeline, breach, check, ms
@@ -28,8 +25,8 @@ def zero_queue_renews_after_reconnect(timeline: Timeline, account: PermitAccount
     if admitted is None:
         return
     ends = timeline.consumer_sessions.ends(account.session)
-    own = timeline.once(_receives).get(account.handle, _Receives()).starved
-    for over in in_order([*ends, *between(own, admitted, ends[0])]):
+    receives = between(timeline.events.completions_of(account.handle, "receive"), admitted, ends[0])
+    for over in in_order([*ends, *(end for end in receives if not end.count)]):
         if first is not None and first.seq < over.seq:
             return
         since_ns, last_ns = _since_ns(timeline, account, over), until_ns(account, over)
@@ -59,29 +56,5 @@ def _since_ns(timeline: Timeline, account: PermitAccount, over: Event) -> int | 
 
 def _asked_ns(timeline: Timeline, account: PermitAccount, at: Event) -> int | None:
     """Return when the application last asked for a message, where some receive was waiting; None where none was."""
-    receives = timeline.once(_receives).get(account.handle, _Receives())
-    place = len(between(receives.calls, None, at))
-    return receives.calls[place - 1].t_ns if place and receives.last_ends[place - 1] >= at.seq else None
-
-
-@dataclass(slots=True)
-class _Receives:
-    """Those of a consumer, in order. `last_ends`: when (`seq`) the last of those up to each ended. `starved`: ends
-    without a message."""
-
-    calls: list[Invoke] = field(default_factory=list)
-    last_ends: list[float] = field(default_factory=list)
-    starved: list[Completion] = field(default_factory=list)
-
-
-def _receives(timeline: Timeline) -> dict[int | None, _Receives]:
-    """Return the receives by handle, for lookup: a consumer may reconnect as often as it receives."""
-    found: dict[int | None, _Receives] = {}
-    for call in timeline.events.invokes("receive"):
-        its, end = found.setdefault(call.handle, _Receives()), timeline.end_of(call.op)
-        its.calls.append(call)
-        its.last_ends.append(max([inf if end is None else end.seq, *its.last_ends[-1:]]))
-    for one in timeline.events.completions("receive"):
-        if not one.count:
-            found.setdefault(one.handle, _Receives()).starved.append(one)
-    return found
+    called = between(timeline.events.invokes_of(account.handle, "receive"), None, at).last
+    return called.t_ns if called is not None and timeline.pending.calls(account.handle, "receive", at) else None

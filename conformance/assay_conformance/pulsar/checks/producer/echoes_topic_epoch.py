@@ -2,13 +2,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.timeline import Exercised, Producer, Registration, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    Producer,
+    ProducerSession,
+    Registration,
+    Says,
+    Timeline,
+    breach,
+    check,
+    ms,
+)
 
 
 def _returns(timeline: Timeline) -> Iterator[tuple[Registration, Registration]]:
     """Yield each PRODUCER of a producer that had been given an epoch, after the one that was given the last."""
     given: dict[Producer, list[Registration]] = {}
-    for one in timeline.registrations:
+    for one in timeline.producer_registrations:
         before = given.setdefault(one.producer, []) if one.producer and one.producer.handle is not None else []
         epochs = [earlier for earlier in before if earlier.answer and earlier.answer.seq < one.frame.seq]
         if epochs:
@@ -22,8 +32,9 @@ def echoes_topic_epoch(timeline: Timeline, registrations: tuple[Registration, Re
     """producer.echoes-topic-epoch: a producer that has read a topic_epoch in its PRODUCER_SUCCESS repeats it in each
     later PRODUCER."""
     before, back = registrations
-    given, again, sent = before.answer, back.frame, before.session.first_send
+    given, again, session = before.answer, back.frame, before.session
     # One that has sent anything had read that it was admitted.
+    sent = session.first_send if isinstance(session, ProducerSession) else None
     has_sent = sent is not None and sent.seq < again.seq
     if given is None or not (has_sent or timeline.had_time_to_read(given, again)):
         return

@@ -5,7 +5,7 @@ from itertools import takewhile
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 
-@check("producer.keeps-assigned-name", of=lambda timeline: timeline.registrations)
+@check("producer.keeps-assigned-name", of=lambda timeline: timeline.producer_registrations)
 def keeps_assigned_name(timeline: Timeline, registration: Registration) -> Says:
     """producer.keeps-assigned-name: a producer without a configured name registers again under the name that the broker
     assigned, with user_provided_producer_name = false.

@@ -126,6 +126,5 @@ def _judge_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
 
 def _has_unanswered(timeline: Timeline, handle: int, end: Completion) -> bool:
     """Return whether another partition of it waits for any answer at all: its time may be over."""
-    asking = (one for one in timeline.registrations if one.producer is not None and one.producer.handle == handle)
-    asked = (one for one in asking if one.frame.seq < end.seq)
+    asked = (one for one in timeline.registrations if one.handle == handle and one.frame.seq < end.seq)
     return any(one.answer is None or one.answer.seq > end.seq for one in asked)

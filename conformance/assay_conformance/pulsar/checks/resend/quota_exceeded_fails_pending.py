@@ -13,7 +13,7 @@ def quota_exceeded_fails_pending(timeline: Timeline) -> Says:
     the backlog is over its quota, every pending send fails promptly. (Whether such a producer comes back is its
     client's choice: Java and C++ go on trying, Go does not.)"""
     first: dict[Producer, Frame] = {}
-    for one in timeline.registrations:
+    for one in timeline.producer_registrations:
         said_so = one.error == QUOTA_EXCEPTION and timeline.had_been_admitted(one)
         if one.producer is not None and one.refusal is not None and said_so:
             first.setdefault(one.producer, one.refusal)

@@ -46,7 +46,7 @@ class _Outage:
 def _outages(timeline: Timeline) -> Iterator[_Outage]:
     """Yield the outages. After an open call that failed, each send may open the producer again (a lazy start)."""
     under_way: dict[Producer, _Outage] = {}
-    for one in timeline.registrations:
+    for one in timeline.producer_registrations:
         producer, answer = one.producer, one.answer
         if producer is None or producer.handle is None or timeline.failed_to_open(producer.handle, one.frame):
             continue

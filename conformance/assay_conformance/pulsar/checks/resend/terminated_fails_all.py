@@ -29,7 +29,7 @@ def terminated_fails_all(timeline: Timeline) -> Says:
 
 
 def _refusals(timeline: Timeline) -> Iterator[tuple[Producer, Frame]]:
-    for one in timeline.registrations:
+    for one in timeline.producer_registrations:
         says_so = one.error == TERMINATED and timeline.had_been_admitted(one)
         if one.refusal is not None and one.producer is not None and says_so:
             yield one.producer, one.refusal

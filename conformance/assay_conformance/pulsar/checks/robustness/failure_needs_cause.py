@@ -99,9 +99,7 @@ def _cannot_seek(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     """Return whether it seeks a place that it does not know, or is a second seek beside another one."""
     if end.error is ErrorClass.INVALID_CONFIG:
         return True
-    others = (one for one in timeline.events.invokes_of(end.handle, "seek") if one.seq < call.seq)
-    ends = (timeline.end_of(one.op) for one in others)
-    return _has_several(timeline, end) or any(one is None or one.seq > call.seq for one in ends)
+    return _has_several(timeline, end) or bool(timeline.pending.calls(end.handle, "seek", call))
 
 
 _ALLOWS: Final[dict[str, Callable[[Timeline, Invoke, Completion], bool]]] = {

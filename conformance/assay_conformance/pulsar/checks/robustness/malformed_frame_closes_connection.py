@@ -89,7 +89,7 @@ def _judge_back(timeline: Timeline, fired: Fired) -> Says:
     admitted |= {one.conn for one in timeline.consumer_sessions.all if one.admitted is not None}
     if closed is None or closed.by is not ClosedBy.CLIENT or closed.conn not in admitted:
         return
-    attempts: list[Event] = [*timeline.events.of(Opened), *(one.frame for one in timeline.registered)]
+    attempts: list[Event] = [*timeline.events.of(Opened), *(one.frame for one in timeline.registrations)]
     if any(one.t_ns >= came_ns for one in attempts) or _is_late(timeline, fired, closed):
         return
     if timeline.bounds.is_missing("reconnect", closed.t_ns, until_ns, what="a new connection"):

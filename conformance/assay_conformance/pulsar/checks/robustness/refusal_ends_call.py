@@ -43,14 +43,12 @@ class _Refused(NamedTuple):
 
 def _refused(timeline: Timeline) -> Iterator[_Refused]:
     for command, verb in _CALLS.items():
-        calls = list(timeline.events.invokes(verb)) if any(True for _ in _errors(timeline, command)) else []
         for request, answer in _errors(timeline, command):
             session = timeline.consumer_sessions.of(request.frame)
             consumer = None if session is None else session.consumer
             if consumer is None or len({one.topic for one in consumer.sessions}) != 1:
                 continue
-            asked = [call for call in calls if call.handle == consumer.handle and call.seq < request.frame.seq]
-            pending = [call for call in asked if _lasts(timeline, call, request.frame)]
+            pending = timeline.pending.calls(consumer.handle, verb, request.frame)
             if len(pending) == 1:
                 yield _Refused(pending[0], request.frame, answer)
 
@@ -59,11 +57,6 @@ def _errors(timeline: Timeline, command: str) -> Iterator[tuple[Request, Frame]]
     for request in timeline.requests(command):
         if request.answer is not None and request.error is not None and request.answer.intact is not False:
             yield request, request.answer
-
-
-def _lasts(timeline: Timeline, call: Invoke, event: Event) -> bool:
-    end = timeline.end_of(call.op)
-    return end is None or end.seq > event.seq
 
 
 def _ends(timeline: Timeline, refused: _Refused) -> Says:

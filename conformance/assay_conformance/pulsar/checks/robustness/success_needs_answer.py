@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from math import inf
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.history.events import grouped
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.robustness._asked import CallRequest, asked
@@ -96,23 +93,9 @@ def _is_lazy(timeline: Timeline, end: Completion) -> bool:
 
 def _others_seek(timeline: Timeline, end: Completion) -> bool:
     """Return whether another seek of the consumer went on meanwhile: which of them an answer is for is not known."""
-    called, last_ends = timeline.once(_seeks).get(end.handle, ([], []))
-    own = timeline.call(end).seq
-    place = bisect_left(called, own)
-    later = called[place + 1 : place + 2]
-    return (place > 0 and last_ends[place - 1] > own) or any(seq < end.seq for seq in later)
-
-
-def _seeks(timeline: Timeline) -> dict[int | None, tuple[list[int], list[float]]]:
-    """Handle -> when each seek was called, and the last end of those up to it."""
-    found: dict[int | None, tuple[list[int], list[float]]] = {}
-    for handle, calls in grouped(timeline.events.invokes("seek"), lambda call: call.handle).items():
-        ends = (timeline.end_of(call.op) for call in calls)
-        found[handle] = (
-            [call.seq for call in calls],
-            [*accumulate((inf if end is None else end.seq for end in ends), max)],
-        )
-    return found
+    call = timeline.call(end)
+    later = between(timeline.events.invokes_of(end.handle, "seek"), call, end)
+    return bool(later) or bool(timeline.pending.calls(end.handle, "seek", call))
 
 
 def _is_attached(timeline: Timeline, end: Completion) -> bool:

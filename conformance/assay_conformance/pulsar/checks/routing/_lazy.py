@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import Frame, Invoke
+from assay_conformance.model.event import Invoke
 from assay_conformance.model.topic_names import base_topic, is_partition
-from assay_conformance.pulsar.timeline import Timeline
+from assay_conformance.pulsar.timeline import Registration, Timeline
 
 
 class LazyProducer(NamedTuple):
-    """`first`: the first PRODUCER for each partition, in order."""
+    """`first`: the first registration with each partition, in order."""
 
     handle: int
     opening: Invoke
-    first: tuple[Frame, ...]
+    first: tuple[Registration, ...]
 
 
 def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
@@ -30,13 +30,13 @@ def lazy_producers(timeline: Timeline) -> Iterator[LazyProducer]:
             yield LazyProducer(handle, opening, tuple(first.values()))
 
 
-def _first_by_topic(timeline: Timeline) -> dict[str, dict[str, Frame]]:
+def _first_by_topic(timeline: Timeline) -> dict[str, dict[str, Registration]]:
     """Return by topic and partition the first PRODUCER for it."""
-    found: dict[str, dict[str, Frame]] = {}
-    for frame in timeline.events.frames("PRODUCER"):
-        partition = timeline.local_topic(frame)
-        if frame.from_sender and is_partition(partition):
-            found.setdefault(base_topic(partition), {}).setdefault(partition, frame)
+    found: dict[str, dict[str, Registration]] = {}
+    for one in timeline.producer_registrations:
+        partition = one.session.topic
+        if one.frame.from_sender and is_partition(partition):
+            found.setdefault(base_topic(partition), {}).setdefault(partition, one)
     return found
 
 

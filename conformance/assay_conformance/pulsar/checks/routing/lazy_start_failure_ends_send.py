@@ -15,10 +15,9 @@ Refused = tuple[LazyProducer, Frame]
 def _refused(timeline: Timeline) -> Iterator[Refused]:
     """Yield registrations of further partitions that were refused for good, with the refusal."""
     for lazy in lazy_producers(timeline):
-        for frame in lazy.first[1:]:
-            answer = next(iter(timeline.answers_to(frame)), None)
-            if answer is not None and answer.fields.get("error") in _FINAL:
-                yield lazy, answer
+        for one in lazy.first[1:]:
+            if one.refusal is not None and one.error in _FINAL:
+                yield lazy, one.refusal
 
 
 @check("routing.lazy-start-failure-ends-send", of=_refused)

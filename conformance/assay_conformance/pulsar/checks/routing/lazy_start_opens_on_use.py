@@ -13,7 +13,7 @@ def lazy_start_opens_on_use(timeline: Timeline, lazy: LazyProducer) -> Says:
     sends called by then.
     """
     sends = timeline.sends_of(lazy.handle)
-    for place, frame in enumerate(lazy.first):
+    for place, frame in enumerate(one.frame for one in lazy.first):
         called = sum(1 for send in sends if send.invoke.seq < frame.seq)
         if place:
             yield Exercised(frame)

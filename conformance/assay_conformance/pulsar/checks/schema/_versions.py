@@ -26,7 +26,7 @@ def openings(timeline: Timeline) -> dict[int, Invoke]:
 def versions(timeline: Timeline) -> dict[Version, dict[str, Any]]:
     """Return by version the schema that it was first given for."""
     found: dict[Version, dict[str, Any]] = {}
-    for one in timeline.registrations:
+    for one in timeline.producer_registrations:
         schema, version = one.frame.fields.get("schema"), version_in(one.answer)
         if schema is not None and version:
             found.setdefault((topic_of(timeline, one.frame), version), schema)

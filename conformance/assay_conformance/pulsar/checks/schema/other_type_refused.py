@@ -2,25 +2,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.model.event import FORGED, Frame
+from assay_conformance.model.event import FORGED
 from assay_conformance.pulsar.checks.schema._versions import topic_of
-from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 
-def _stated(timeline: Timeline) -> Iterator[tuple[Registered, Frame]]:
+def _stated(timeline: Timeline) -> Iterator[tuple[Registration, Registration]]:
     """Yield registrations with a schema on a topic that has one of another type, each with the one admitted first."""
-    first: dict[str, Frame] = {}
-    for one in timeline.registered:
+    first: dict[str, Registration] = {}
+    for one in timeline.registrations:
         topic = topic_of(timeline, one.frame)
         kind = one.frame.fields.get("schema", {}).get("type")
         if kind is None or kind == "AutoConsume" or _is_ruled(timeline, topic):
             continue
-        answer = next(iter(timeline.answers_to(one.frame)), None)
         earlier = first.get(topic)
-        if earlier is not None and earlier.fields["schema"]["type"] != kind:
+        if earlier is not None and earlier.frame.fields["schema"]["type"] != kind:
             yield one, earlier
-        elif earlier is None and answer is not None and answer.command == "PRODUCER_SUCCESS":
-            first[topic] = one.frame
+        elif earlier is None and one.answer is not None and one.answer.command == "PRODUCER_SUCCESS":
+            first[topic] = one
 
 
 def _is_ruled(timeline: Timeline, topic: str) -> bool:
@@ -32,23 +31,22 @@ def _is_ruled(timeline: Timeline, topic: str) -> bool:
 
 
 @check("schema.other-type-refused", of=_stated)
-def other_type_refused(timeline: Timeline, stated: tuple[Registered, Frame]) -> Says:
+def other_type_refused(timeline: Timeline, stated: tuple[Registration, Registration]) -> Says:
     """schema.other-type-refused: a producer or consumer that states a schema of another type than its topic's is
     refused with IncompatibleSchema.
 
     The topic's schema is that of the first producer that was admitted, once its answer was sent.
     """
     one, earlier = stated
-    let_in = next(iter(timeline.answers_to(earlier)), None)
-    answer = next(iter(timeline.answers_to(one.frame)), None)
+    let_in, answer = earlier.answer, one.answer
     if let_in is None or answer is None or let_in.seq > one.frame.seq or answer.fate in FORGED:
         return
     yield Exercised(answer)
     if answer.command in ("PRODUCER_SUCCESS", "SUCCESS"):
-        types = [frame.fields["schema"]["type"] for frame in (earlier, one.frame)]
+        types = [each.frame.fields["schema"]["type"] for each in (earlier, one)]
         yield breach(
             "let-in",
             f"{topic_of(timeline, one.frame)} has had a schema of type {types[0]} since {ms(let_in.t_ns)}; a "
             f"{one.kind} with one of type {types[1]} was admitted at {ms(answer.t_ns)}; expected IncompatibleSchema",
-            *(earlier, one.frame, answer),
+            *(earlier.frame, one.frame, answer),
         )

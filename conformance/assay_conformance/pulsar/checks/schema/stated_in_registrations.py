@@ -5,14 +5,14 @@ from typing import Final
 from assay_conformance.model.event import Invoke
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.checks.schema._versions import openings, topic_of
-from assay_conformance.pulsar.timeline import Exercised, Registered, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 _TYPES: Final = {"string": "String", "json": "Json", "avro": "Avro"}
 """Word of the key `schema` -> what the protocol calls it. Bytes are no schema."""
 
 
-@check("schema.stated-in-registrations", of=lambda timeline: timeline.registered)
-def stated_in_registrations(timeline: Timeline, one: Registered) -> Says:
+@check("schema.stated-in-registrations", of=lambda timeline: timeline.registrations)
+def stated_in_registrations(timeline: Timeline, one: Registration) -> Says:
     """schema.stated-in-registrations: a producer or consumer states the schema it was opened with in each PRODUCER or
     SUBSCRIBE.
 

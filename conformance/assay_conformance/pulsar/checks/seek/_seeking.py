@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice, product, takewhile
+from itertools import islice, product, takewhile
 from math import inf
 
 from assay_conformance.checks.consumption import from_client
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import is_partition
@@ -77,14 +78,14 @@ def seeks_of_each_topic(timeline: Timeline) -> list[Sought]:
     for handle, its in calls.items():
         consumer = timeline.consumer(handle)
         if consumer is not None:
-            shared, receives = _shared(timeline, consumer), _Receives(timeline, handle)
+            shared = _shared(timeline, consumer)
             for topic, (before, call, after) in product(
                 _topics(consumer), zip([None, *its], its, [*its[1:], None], strict=False)
             ):
                 ended = None if before is None else timeline.end_of(before.op)
                 beside = before is not None and (ended is None or ended.seq > call.seq)
                 sought = _sought(timeline, consumer, topic, call, inf if after is None else after.seq)
-                disturbed = min(shared, receives.disturb(call, sought.completion))
+                disturbed = min(shared, _receive_beside(timeline, call, sought.completion))
                 found.append(replace(sought, beside=beside, disturbed=disturbed))
     return found
 
@@ -120,23 +121,12 @@ def _shared(timeline: Timeline, consumer: Consumer) -> float:
     return min(alike, default=inf)
 
 
-class _Receives:
-    """The receives of one consumer, in order."""
-
-    def __init__(self, timeline: Timeline, handle: int) -> None:
-        calls = timeline.events.invokes_of(handle, "receive")
-        ends = (timeline.end_of(call.op) for call in calls)
-        self._called = [call.seq for call in calls]
-        self._pending_until = [*accumulate((inf if end is None else end.seq for end in ends), max)]
-        """When all that were called so far had ended."""
-
-    def disturb(self, seek: Invoke, end: Completion | None) -> float:
-        """Return the first receive that was pending when a seek was called, or was called before that ended."""
-        before = bisect_left(self._called, seek.seq)
-        if before and self._pending_until[before - 1] > seek.seq:
-            return seek.seq
-        after = self._called[before] if before < len(self._called) else inf
-        return after if end is None or after < end.seq else inf
+def _receive_beside(timeline: Timeline, seek: Invoke, end: Completion | None) -> float:
+    """Return the first receive that was pending when a seek was called, or was called before that ended."""
+    if timeline.pending.calls(seek.handle, "receive", seek):
+        return seek.seq
+    later = between(timeline.events.invokes_of(seek.handle, "receive"), seek, end).first
+    return inf if later is None else later.seq
 
 
 def received_after(timeline: Timeline, sought: Sought) -> Iterator[Received]:

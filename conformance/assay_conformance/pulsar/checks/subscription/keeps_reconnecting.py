@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final
 
 from assay_conformance.checks.parts import takes_several
-from assay_conformance.history.events import between, in_order
+from assay_conformance.history.events import between, grouped, in_order
 from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
@@ -23,6 +23,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
 )
 
+_RECEIVES: Final = ("receive", "batch_receive")
 _PASSING = frozenset({"ServiceNotReady", "ConsumerBusy"})
 """What a broker says while it opens or unloads a topic, and until it notices that the former connection is gone."""
 
@@ -47,35 +48,22 @@ def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
     """subscription.keeps-reconnecting: a consumer that the application has not closed comes back, whether or not it is
     received from, or the next receive fails. So this is judged where the application receives afterwards."""
     yield from (Exercised(attempt) for attempt in setback.own_attempts)
-    ends = timeline.once(_receives).get(-1 if setback.owner.handle is None else setback.owner.handle, _Receives([], []))
-    receives, failed = (between(these, setback.event, setback.owner.closing) for these in ends)
+    handle, closing = setback.owner.handle, setback.owner.closing
+    receives = between(timeline.events.completions_of(handle, *_RECEIVES), setback.event, closing)
+    failed = between(timeline.once(_failed).get(handle, ()), setback.event, closing)
     is_asked = any(called_ns(end) > setback.event.t_ns + IN_FLIGHT_NS for end in reversed(receives))
-    is_reported = len(failed) > 0
-    until_ns = setback.given_up_ns(timeline) if is_asked and not is_reported else None
+    until_ns = setback.given_up_ns(timeline) if is_asked and not failed else None
     if until_ns is not None:
         yield breach(
             "stayed-away",
-            f"consumer {setback.owner.handle} {setback.words} at {ms(setback.event.t_ns)}; expected it "
+            f"consumer {handle} {setback.words} at {ms(setback.event.t_ns)}; expected it "
             f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not subscribed "
             f"by {ms(until_ns)}, and a receive succeeded",
             *(setback.event, receives[-1]),
         )
 
 
-class _Receives(NamedTuple):
-    """How receives of a consumer ended, in order, and those of them that failed."""
-
-    all: list[Completion]
-    failed: list[Completion]
-
-
-def _receives(timeline: Timeline) -> dict[int, _Receives]:
-    """Return the receives by handle."""
-    found: dict[int, _Receives] = {}
-    ends = (*timeline.events.completions("receive"), *timeline.events.completions("batch_receive"))
-    for end in in_order(ends):
-        its = found.setdefault(-1 if end.handle is None else end.handle, _Receives([], []))
-        its.all.append(end)
-        if end.outcome is not Outcome.OK:
-            its.failed.append(end)
-    return found
+def _failed(timeline: Timeline) -> dict[int | None, list[Completion]]:
+    """Return the receives that failed, by handle."""
+    ends = in_order(end for verb in _RECEIVES for end in timeline.events.completions(verb))
+    return grouped((end for end in ends if end.outcome is not Outcome.OK), lambda end: end.handle)

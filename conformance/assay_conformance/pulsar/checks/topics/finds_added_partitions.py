@@ -110,8 +110,8 @@ def _answered(timeline: Timeline, opened: _Opened) -> dict[str, Frame]:
 
 def _answers(timeline: Timeline, opened: _Opened) -> list[tuple[str, Frame]]:
     """Return the answers, the latest first."""
-    asked = (one for one in timeline.registered if one.kind == opened.kind and one.session.topic in opened.added)
-    answers = [(one.session.topic, answer) for one in asked for answer in timeline.answers_to(one.frame)[:1]]
+    asked = (one for one in timeline.registrations if one.kind == opened.kind and one.session.topic in opened.added)
+    answers = [(one.session.topic, one.answer) for one in asked if one.answer is not None]
     return sorted(answers, key=lambda one: -one[1].seq)
 
 

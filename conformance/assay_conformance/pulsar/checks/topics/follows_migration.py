@@ -13,7 +13,7 @@ from assay_conformance.pulsar.timeline import (
     FINAL_ERRORS,
     Exercised,
     ProducerSession,
-    Registered,
+    Registration,
     Says,
     Timeline,
     UnknownError,
@@ -56,7 +56,7 @@ def _migrated(timeline: Timeline) -> list[_Migrated]:
         frame, session = migration.frame, migration.session
         if session is None or not to_client(frame) or session.topic not in targets:
             continue
-        registered = Registered(session)
+        registered = Registration(session)
         place, client = _place(registered), _client(timeline, registered, frame)
         again, next_one[place, client] = next_one.get((place, client)), frame
         broker, opened = targets[place.topic], timeline.connection(frame.conn).opened
@@ -70,11 +70,11 @@ def _migrated(timeline: Timeline) -> list[_Migrated]:
     return found[::-1]
 
 
-def _place(one: Registered) -> _Place:
+def _place(one: Registration) -> _Place:
     return _Place(one.kind, one.id, one.session.topic)
 
 
-def _client(timeline: Timeline, one: Registered, at: Event) -> int | None:
+def _client(timeline: Timeline, one: Registration, at: Event) -> int | None:
     """Return the handle of its client; None where it may belong to any of several."""
     clients = {call.handle for call in timeline.events.invokes("open_client")}
     owner = whose(one.session, at)
@@ -82,7 +82,7 @@ def _client(timeline: Timeline, one: Registered, at: Event) -> int | None:
     return 0 if len(clients) <= 1 else None if client is None else client.handle
 
 
-def _unopened(timeline: Timeline, one: Registered, at: Frame) -> Event | None:
+def _unopened(timeline: Timeline, one: Registration, at: Frame) -> Event | None:
     """Return the end of its open call, where that failed."""
     owner = whose(one.session, at)
     handle = None if owner is None else owner.handle
@@ -97,21 +97,21 @@ def _unread(timeline: Timeline, frame: Frame) -> Closed | None:
     return connection.closed if is_soon and connection.may_be_left_before(frame) else connection.lost
 
 
-def _sends_no_more(timeline: Timeline, one: Registered, at: Frame) -> bool:
+def _sends_no_more(timeline: Timeline, one: Registration, at: Frame) -> bool:
     """Return whether it is a producer that had got a final error."""
     errors = timeline.events.frames("SEND_ERROR") if isinstance(one.session, ProducerSession) else ()
     final = (error for error in errors if error.to_receiver and error.fields.get("error") in FINAL_ERRORS)
     return any(error.seq < at.seq and timeline.session_of(error) is one.session for error in final)
 
 
-def _by_place(timeline: Timeline) -> dict[_Place, list[Registered]]:
-    found: dict[_Place, list[Registered]] = {}
-    for one in timeline.registered:
+def _by_place(timeline: Timeline) -> dict[_Place, list[Registration]]:
+    found: dict[_Place, list[Registration]] = {}
+    for one in timeline.registrations:
         found.setdefault(_place(one), []).append(one)
     return found
 
 
-def _registered(timeline: Timeline, place: _Place, after: Frame, until: Event | None) -> list[Registered]:
+def _registered(timeline: Timeline, place: _Place, after: Frame, until: Event | None) -> list[Registration]:
     its = timeline.once(_by_place).get(place, [])
     first, end = (
         len(its) if event is None else bisect_right(its, event.seq, key=lambda one: one.frame.seq)

@@ -109,11 +109,10 @@ class _Courses:
         """Topic -> closes after which the one that was closed has to look it up."""
         self.disturbances: list[Event] = in_order([*timeline.interruptions, *events.of(Fired)])
         """What may keep one of those under way from registering with the new owner."""
-        for one in timeline.registered:
+        for one in timeline.registrations:
             course = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Course())
             course.registered.append(one.frame)
-            refusals = (answer for answer in timeline.answers_to(one.frame) if answer.command == "ERROR")
-            course.excuse(next(refusals, None))
+            course.excuse(one.refusal)
         self._see_closes()
         for course in self.of.values():
             for registered, later in course.spans:

@@ -18,7 +18,7 @@ class _Sent(NamedTuple):
 
 def _sent(timeline: Timeline) -> Iterator[_Sent]:
     refused: dict[int, tuple[Frame, str]] = {}
-    for one in timeline.registrations if timeline.grown_topics else ():
+    for one in timeline.producer_registrations if timeline.grown_topics else ():
         topic, handle = one.session.topic, None if one.producer is None else one.producer.handle
         before, _ = timeline.grown_topics.get(base_topic(topic), (0, 0))
         if one.refusal is not None and handle is not None and 0 < before <= partition_number(topic):

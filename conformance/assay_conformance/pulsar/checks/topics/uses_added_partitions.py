@@ -53,7 +53,7 @@ class _Finder:
 
 
 def _finders(timeline: Timeline) -> Iterator[_Finder]:
-    answers = {one.answer.seq: one for one in timeline.registrations if one.answer is not None}
+    answers = {one.answer.seq: one for one in timeline.producer_registrations if one.answer is not None}
     if any(one.to_receiver and one.intact is False for one in timeline.events.frames("PARTITIONED_METADATA_RESPONSE")):
         return
     frames = (one.answer for one in answers.values() if one.answer is not None)
@@ -70,14 +70,14 @@ def _finders(timeline: Timeline) -> Iterator[_Finder]:
                 if timeline.bounds.is_past("answer", one.answer.t_ns, since_ns)
             }
         elif isinstance(event, Frame):
-            session = answers[event.seq].session
-            topic, handle = base_topic(session.topic), None if session.line is None else session.line.handle
+            one = answers[event.seq]
+            topic, handle = base_topic(one.session.topic), one.handle
             refused = event.command != "PRODUCER_SUCCESS" or event.fields.get("producer_ready") is False
             if handle is None or refused or is_torn(event) or topic not in timeline.grown_topics:
                 continue
             before, count = timeline.grown_topics[topic]
             its = found.setdefault(handle, set())
-            its.add(partition_number(session.topic))
+            its.add(partition_number(one.session.topic))
             if its >= set(range(before, count)):
                 known.setdefault(handle, _Finder(handle, before, count, event))
     yield from known.values()
