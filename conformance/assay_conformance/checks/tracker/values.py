@@ -37,6 +37,11 @@ class Operation:
         """None while nothing is known; an operation without completion counts as unknown at the end."""
         return self.completion.outcome if self.completion else None
 
+    @property
+    def called_ns(self) -> int | None:
+        """When the client was called, by its agent's own stamp; None where that is not known."""
+        return None if self.completion is None else self.completion.called_ns
+
 
 @dataclass(slots=True, eq=False)
 class ProducerSession:

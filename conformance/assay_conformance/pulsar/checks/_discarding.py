@@ -107,13 +107,14 @@ def _permits_come_back(timeline: Timeline, clause: Discarding, ending: Ending) -
     Consumers of several topics or partitions share a queue among them in ways of their own: they are not judged.
     """
     message, end, usage = ending.last, ending.end, ending.usage
-    is_starved = 0 < usage.granted <= usage.came <= usage.left_queue and message.may_be_answered(end)
+    granted = timeline.client_account(message.session).at(end).granted
+    is_starved = 0 < granted <= usage.came <= usage.left_queue and message.may_be_answered(end)
     if not is_starved or not queue_of(timeline.view, message.session):
         return
     if timeline.bounds.is_overdue("answer", usage.last_ns, end.t_ns, what="a permit"):
         yield breach(
             "permit-not-returned",
-            f"consumer {message.consumer.handle} had granted {usage.granted} permits; {usage.came} messages used them "
+            f"consumer {message.consumer.handle} had granted {granted} permits; {usage.came} messages used them "
             f"up by {ms(usage.last_ns)}, {clause.state} ones among them; expected the permits of those to be granted "
             f"again; it granted none until {ms(end.t_ns)}, with its queue empty",
             *(message.frame, end),

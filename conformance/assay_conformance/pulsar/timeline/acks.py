@@ -64,10 +64,8 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
 def session_for(call: Call, at: Event) -> ConsumerSession | None:
     """Return the session on which the message of a call came and could still be settled at an event."""
     session = call.consumer.last_on(call.entry.topic, at)
-    if session is None or session.admitted is None or session.admitted.seq > at.seq:
-        return None
-    ended = session.ended is not None and session.ended.seq <= at.seq
-    return session if not ended and session.request.seq < call.message.seq else None
+    is_its_own = session is not None and session.is_there(at) and session.request.seq < call.message.seq
+    return session if is_its_own else None
 
 
 class WrittenAcks:

@@ -43,6 +43,13 @@ class Answering(Sending):
                 found.setdefault(answer.handle, answer.frame)
         return found
 
+    def is_open(self, handle: int | None, at: Event) -> bool:
+        """Return whether a producer had opened by an event, and neither the application nor its broker had ended it."""
+        opened = self.opened_producers.get(-1 if handle is None else handle)
+        ends = (self.closing(handle), self.ended_by_brokers.get(handle))
+        is_over = any(end is not None and end.seq < at.seq for end in ends)
+        return opened is not None and opened.seq < at.seq and not is_over
+
     @cached_property
     def _receipted(self) -> dict[int, set[int | None]]:
         found: dict[int, set[int | None]] = {}

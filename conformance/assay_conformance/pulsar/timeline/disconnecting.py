@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from assay_conformance.checks.leaving import may_have_heard_nothing
+from assay_conformance.history.events import in_order
 from assay_conformance.history.occupancy import left_unused
 from assay_conformance.judging.certainty import TooBusyError
 from assay_conformance.model.event import Closed, ErrorClass, Event, Frame
@@ -53,6 +54,12 @@ class Disconnecting(Requesting):
     def interruptions(self) -> Sequence[Closed]:
         """Ends of all other connections: of those on which something was registered, or waited for."""
         return [closed for closed in self.events.of(Closed) if closed.conn not in self.left_unused]
+
+    @cached_property
+    def losses(self) -> list[Closed]:
+        """Ends of connections that the broker, a fault or the end of the client's process caused, in order."""
+        lost = (one.lost for one in self.connections.values())
+        return in_order(one for one in lost if one is not None)
 
     def has_another_reason(self, frame: Frame, producer: Producer, *besides: Why) -> bool:
         """Return whether the end of this frame's connection proves nothing: something other than the client ended it

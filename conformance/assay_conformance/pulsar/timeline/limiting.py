@@ -20,4 +20,4 @@ class Limiting(Connecting):
     @cached_property
     def supplies(self) -> dict[tuple[str, str], Supply]:
         """Topic and subscription -> what it could be sent."""
-        return supplies(self.view, self.events, self.consumer_sessions)
+        return supplies(self.view, self.events, self.consumer_sessions, self.broker_account)

@@ -59,6 +59,11 @@ class Occurring:
         """Return how a connection ended."""
         return self._tracker.closed.get(number)
 
+    def had_closed(self, number: int, by: Event) -> bool:
+        """Return whether a connection had ended by an event."""
+        closed = self.closed(number)
+        return closed is not None and closed.seq < by.seq
+
     def end_of(self, op: int) -> Completion | None:
         """Return how an operation ended."""
         operation = self._tracker.operations.get(op)
@@ -66,7 +71,15 @@ class Occurring:
 
     def end_or_overdue(self, op: int) -> Completion | Overdue | None:
         """Return how an operation ended, or else that it had not ended in its time."""
-        return self.end_of(op) or next((one for one in self.events.of(Overdue) if one.op == op), None)
+        return self.end_of(op) or self.overdue_of(op)
+
+    def overdue_of(self, op: int) -> Overdue | None:
+        """Return that an operation had not ended in its time."""
+        return self._overdue.get(op)
+
+    @cached_property
+    def _overdue(self) -> dict[int, Overdue]:
+        return {one.op: one for one in reversed(self.events.of(Overdue))}
 
     def call_of(self, op: int) -> Invoke | None:
         """Return the call of an operation."""

@@ -55,8 +55,8 @@ def connecting_ms(timeline: Timeline, handle: int | None, at: Event) -> int | No
 
 
 def _waits_for_connected(timeline: Timeline, connect: Frame, at: Event) -> bool:
-    closed, handshake = timeline.closed(connect.conn), timeline.handshakes.on(connect.conn)
-    return (closed is None or closed.seq > at.seq) and (handshake is None or not handshake.is_before(at))
+    handshake = timeline.handshakes.on(connect.conn)
+    return not timeline.had_closed(connect.conn, at) and (handshake is None or not handshake.is_before(at))
 
 
 def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:

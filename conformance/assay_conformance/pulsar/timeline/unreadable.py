@@ -47,10 +47,9 @@ class Unreadable:
 
 @dataclass(slots=True)
 class Usage:
-    """What one session was granted, how many messages came for that, and how many of those that can be read left the
-    client's queue. `last_ns`: when something last came or left."""
+    """How many messages came on one session, and how many of those that can be read left the client's queue. `last_ns`:
+    when something last came or left."""
 
-    granted: int = 0
     came: int = 0
     left_queue: int = 0
     last_ns: int = 0
@@ -130,9 +129,6 @@ class _Walk:
             for frame in sessions.frames(session, "MESSAGE"):
                 if to_client(frame) and known_owner(session, frame) is self._consumer:
                     yield frame, self._came, session
-            for frame in sessions.frames(session, "FLOW"):
-                if from_client(frame):
-                    yield frame, self._granted, session
             for frame in sessions.frames(session, "ACK"):
                 if from_client(frame) and frame.ack_type != CUMULATIVE:
                     yield frame, self._acked, session
@@ -192,9 +188,6 @@ class _Walk:
             self._open[entry][0].taken.append(received)
         elif session is not None:
             self._usage(session).left_queue += 1
-
-    def _granted(self, session: ConsumerSession, frame: Frame) -> None:
-        self._usage(session).granted += frame.permits or 0
 
     def _acked(self, session: ConsumerSession, frame: Frame) -> None:
         for entry in {entry_on(session, id) for id in frame.ids}:

@@ -14,9 +14,8 @@ LIMIT = 1_000
 def _before_the_flush(size: int) -> Script:
     """Two messages, a flush, and a third one, of a producer that batches."""
     story = Script()
-    story.up("CONNECT")
-    story.down("CONNECTED", fields={"max_message_size": LIMIT})
     story.producer(batching=True)
+    story.down("CONNECTED", fields={"max_message_size": LIMIT})
     for number in range(2):
         story.send(number, size=size)
     story.invoke("flush", 1)
@@ -49,9 +48,8 @@ def test_message_that_fails_for_a_batch_it_was_not_in_is_found() -> None:
 def _behind_a_second_flush(*, first_ended: bool) -> Script:
     """Two flushes, a message of 800 bytes between them, and one of 100 after them: both fail as too large."""
     story = Script()
-    story.up("CONNECT")
-    story.down("CONNECTED", fields={"max_message_size": LIMIT})
     story.producer(batching=True)
+    story.down("CONNECTED", fields={"max_message_size": LIMIT})
     first = story.invoke("flush", 1)
     if first_ended:
         story.complete(first)

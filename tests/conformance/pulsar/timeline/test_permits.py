@@ -15,6 +15,10 @@ def _story(queue: int = 4) -> Script:
     return story
 
 
+def _broker(timeline: Timeline) -> PermitAccount:
+    return timeline.broker_account(timeline.consumer_sessions.all[0])
+
+
 def _only(timeline: Timeline) -> PermitAccount:
     (account,) = timeline.accounts
     return account
@@ -47,10 +51,7 @@ def test_messages_that_a_fault_swallowed_are_charged_by_the_broker_alone() -> No
     lost = story.message(0, sides=Sides.SENDER)
     both = asked(
         story,
-        lambda timeline: [
-            account.at(lost).outstanding
-            for account in (_only(timeline), timeline.broker_account(timeline.consumer_sessions.all[0]))
-        ],
+        lambda timeline: [account.at(lost).outstanding for account in (_only(timeline), _broker(timeline))],
     )
     assert both == [4, 3]
 
@@ -61,14 +62,14 @@ def test_permits_are_left_since_the_flow_that_found_none() -> None:
     story.message(0)
     since = story.flow(2)
     story.flow(3)
-    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (5, since)
+    assert asked(story, lambda timeline: _broker(timeline).left) == (5, since)
 
 
 def test_messages_that_an_ack_set_takes_out_leave_their_permits() -> None:
     story = _story()
     granted = story.flow(4)
     story.message(0, 1, 2, batch=True, ack_sets=((0b100,),))
-    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (
+    assert asked(story, lambda timeline: _broker(timeline).left) == (
         3,
         granted,
     )
@@ -79,7 +80,7 @@ def test_permits_that_come_behind_the_end_of_a_session_reach_no_consumer() -> No
     granted = story.flow(1)
     story.down("CLOSE_CONSUMER", consumer_id=0, request_id=90)
     story.flow(4)
-    assert asked(story, lambda timeline: timeline.broker_account(timeline.consumer_sessions.all[0]).left) == (
+    assert asked(story, lambda timeline: _broker(timeline).left) == (
         1,
         granted,
     )

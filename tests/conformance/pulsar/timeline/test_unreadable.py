@@ -15,10 +15,10 @@ def _error(frame: Frame) -> str | None:
     return "ChecksumMismatch" if frame.intact is False else None
 
 
-def _usages(timeline: Timeline) -> list[tuple[int, int, int]]:
-    """Granted, came and left the queue, at each end of a session."""
+def _usages(timeline: Timeline) -> list[tuple[int, int]]:
+    """Came and left the queue, at each end of a session."""
     usages: list[Usage] = [ending.usage for ending in UnreadableMessages(timeline, _error).endings]
-    return [(usage.granted, usage.came, usage.left_queue) for usage in usages]
+    return [(usage.came, usage.left_queue) for usage in usages]
 
 
 def _answers(timeline: Timeline) -> list[int | None]:
@@ -57,7 +57,7 @@ def test_one_that_is_reported_leaves_the_queue_and_one_that_is_kept_does_not() -
     story.damaged(0)
     story.reported(0)
     story.damaged(1)
-    assert asked(story, _usages) == [(2, 2, 1)]
+    assert asked(story, _usages) == [(2, 1)]
 
 
 @pytest.mark.parametrize(("epoch", "ended"), [(0, 0), (1, 1), (None, 1)])

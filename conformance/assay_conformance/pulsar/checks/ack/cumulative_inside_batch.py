@@ -25,15 +25,14 @@ from assay_conformance.pulsar.timeline.courses import AckWritten, Dispatched, Se
 class _Reach:
     """How far an application has settled one topic cumulatively, in one session.
 
-    `whole`: entries settled to the last message; `inside`: those whose batch it stopped inside, by its last call;
-    `owed`: of these, the ones whose entry before is still to be acknowledged. `sizes`: messages in what arrived.
+    `came`: what arrived; `whole`: entries settled to the last message; `inside`: those whose batch it stopped inside,
+    by its last call; `owed`: of these, the ones whose entry before is still to be acknowledged.
     """
 
+    came: set[Entry] = field(default_factory=set)
     whole: set[Entry] = field(default_factory=set)
     inside: dict[Entry, Call] = field(default_factory=dict)
     owed: dict[Entry, Call] = field(default_factory=dict)
-    settled: dict[Entry, set[int]] = field(default_factory=dict)
-    sizes: dict[Entry, int] = field(default_factory=dict)
     acked: set[Entry] = field(default_factory=set)
     sent: dict[Entry, Frame] = field(default_factory=dict)
 
@@ -52,7 +51,7 @@ class _Course:
     def says(self) -> Says:
         for moment in self._moments:
             if isinstance(moment, Dispatched) and moment.event.to_receiver:
-                self._of(moment).sizes[moment.entry] = moment.event.messages
+                self._of(moment).came.add(moment.entry)
             elif isinstance(moment, SettleCalled) and not moment.is_nack:
                 self._asks(moment)
             elif isinstance(moment, AckWritten) and moment.is_cumulative and moment.event.ids:
@@ -72,9 +71,7 @@ class _Course:
         if asked.session is None:
             return
         state = self._of(asked)
-        settled, size = state.settled.setdefault(entry, set()), state.sizes.get(entry)
-        settled.update(call.members)
-        if not of_batch(id) or (size is not None and len(settled) >= size):
+        if not of_batch(id) or self._is_settled(entry, asked.event):
             state.acked.add(entry)
             if call.cumulative:
                 state.whole.add(entry)
@@ -82,7 +79,7 @@ class _Course:
             state.inside[entry] = call
             last = _before(entry)
             goes_on = (before is None or before < last) and not any(sent >= last for sent in state.sent)
-            if goes_on and last in state.sizes and last not in state.acked:
+            if goes_on and last in state.came and last not in state.acked:
                 state.owed.setdefault(entry, call)
 
     def _is_settled(self, entry: Entry, by: Event) -> bool:

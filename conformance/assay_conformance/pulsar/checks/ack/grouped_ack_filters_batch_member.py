@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import holds_acks, in_force, is_open, of_batch
-from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.checks.ack._held_acks import HeldAck, judge_delivered_again
+from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, check, each
 from assay_conformance.pulsar.timeline.courses import (
     AckWritten,
     Delivered,
@@ -17,25 +16,13 @@ from assay_conformance.pulsar.timeline.courses import (
 )
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
-    """The ack of one message of a batch. `taken`: the client said so; `again`: its batch came once more; `handed`: the
-    application got it then; `certain`: its ACK left a good while later, so that it had to be dropped."""
-
-    call: Call
-    taken: bool = False
-    again: Frame | None = None
-    handed: Received | None = None
-    certain: bool = False
-
-
 class _Course:
     """Of the batches of one consumer, on one session after the other. `came`: how often an entry came there; `handed`:
     how often the application got one of its messages, by its place."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
         self._timeline, self._consumer = timeline, consumer
-        self._held: dict[Entry, dict[int, _Held]] = {}
+        self._held: dict[Entry, dict[int, HeldAck]] = {}
         self._came: Counter[Entry] = Counter()
         self._handed: Counter[tuple[Entry, int]] = Counter()
 
@@ -61,7 +48,7 @@ class _Course:
         if asked.is_nack or asked.call.cumulative or asked.session is None:
             self._held.get(entry, {}).pop(place, None)
         elif self._came[entry] == self._handed[entry, place]:
-            self._held.setdefault(entry, {}).setdefault(place, _Held(asked.call))
+            self._held.setdefault(entry, {}).setdefault(place, HeldAck(asked.call))
 
     def _is_called(self, called: SettleCompleted) -> None:
         held = self._held.get(called.call.entry, {}).get(called.call.message.message_id.batch_index)
@@ -83,7 +70,7 @@ class _Course:
         self._handed[handed.entry, handed.place] += 1
         held = self._held.get(handed.entry, {}).get(handed.place)
         if held is not None and held.again is not None:
-            held.handed = held.handed or handed.event
+            held.delivered = held.delivered or handed.event
             if held.certain:
                 yield from self._handed_over(held, handed.place)
 
@@ -101,11 +88,11 @@ class _Course:
                 elif not held.certain:
                     held.certain = True
                     yield Exercised(wrote.event)
-                    yield from self._handed_over(held, place) if held.handed is not None else ()
+                    yield from self._handed_over(held, place) if held.delivered is not None else ()
 
-    def _handed_over(self, held: _Held, place: int) -> Says:
+    def _handed_over(self, held: HeldAck, place: int) -> Says:
         self._held[held.call.entry].pop(place, None)
-        yield from each([held], _judge_handed_over, self._timeline)
+        yield from each([held], lambda one: _judge_delivered_again(self._timeline, one))
 
     def _over(self) -> None:
         self._held.clear()
@@ -113,18 +100,9 @@ class _Course:
         self._handed.clear()
 
 
-def _judge_handed_over(timeline: Timeline, held: _Held) -> Says:
-    call, again, handed = held.call, held.again, held.handed
-    if again is None or handed is None:
-        return
-    timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
-    yield breach(
-        "handed-over-again",
-        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge message "
-        f"{call.message.message_id.batch_index} of the batch {call.entry}, which came again at {ms(again.t_ns)}; "
-        f"expected that message to be dropped; it was delivered at {ms(handed.t_ns)}",
-        *(call.invoke, again, handed),
-    )
+def _judge_delivered_again(timeline: Timeline, held: HeldAck) -> Says:
+    what = f"message {held.call.message.message_id.batch_index} of the batch {held.call.entry}"
+    yield from judge_delivered_again(timeline, held, what)
 
 
 def _consumers(timeline: Timeline) -> Iterator[Consumer]:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import acked_entries, holds_acks, of_batch
-from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.pulsar.checks.ack._held_acks import HeldAck, judge_delivered_again
 from assay_conformance.pulsar.timeline import (
     Call,
     Consumer,
@@ -29,21 +29,6 @@ from assay_conformance.pulsar.timeline.courses import (
 from assay_conformance.pulsar.timeline.permits import queue_of
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
-    """An ack. `taken`: the client said so; `again`: its message came once more; `handed`: the application got it then.
-
-    `stale`: earlier copies of the message that the application may still get. `certain`: it had to be dropped.
-    """
-
-    call: Call
-    stale: int
-    taken: bool = False
-    again: Frame | None = None
-    handed: Received | None = None
-    certain: bool = False
-
-
 class _Course:
     """Of the messages of one consumer. `reached`: topic -> the furthest cumulative ack: what it covers stays covered
     when its ACK has left. `copies`: how often an entry came that was not delivered yet. `used`: messages that each
@@ -51,7 +36,7 @@ class _Course:
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
         self._timeline, self._consumer = timeline, consumer
-        self._held: dict[Entry, _Held] = {}
+        self._held: dict[Entry, HeldAck] = {}
         self._reached: dict[str, Call] = {}
         self._copies: Counter[Entry] = Counter()
         self._used: Counter[int] = Counter()
@@ -62,7 +47,7 @@ class _Course:
         for moment in self._timeline.course(self._consumer):
             if isinstance(moment, SettleCalled):
                 if not moment.is_nack and moment.session is not None and not of_batch(moment.call.message.message_id):
-                    self._held.setdefault(moment.entry, _Held(moment.call, self._copies[moment.entry]))
+                    self._held.setdefault(moment.entry, HeldAck(moment.call, self._copies[moment.entry]))
             elif isinstance(moment, SettleCompleted):
                 self._is_called(moment)
             elif isinstance(moment, Dispatched) and moment.event.to_receiver:
@@ -96,13 +81,13 @@ class _Course:
             return
         held.again = frame
         if held.call.cumulative:
-            yield from self._is_certain(sent.session, held, frame, frame)
+            yield from self._is_certain(sent.session, held, frame)
 
-    def _covering(self, entry: Entry) -> _Held | None:
+    def _covering(self, entry: Entry) -> HeldAck | None:
         """Return the ack, held as far as is known, that covers this entry; a cumulative one covers all before it."""
         reached = self._reached.get(entry.topic)
         if reached is not None and entry <= reached.entry:
-            self._held[entry] = _Held(reached, self._copies[entry], taken=True)
+            self._held[entry] = HeldAck(reached, self._copies[entry], taken=True)
         held = self._held.get(entry)
         return held if held is not None and held.taken else None
 
@@ -113,13 +98,13 @@ class _Course:
             if held is not None:
                 held.stale = max(0, held.stale - 1)
             return
-        held.handed = held.handed or moment.event
+        held.delivered = moment.event if held.certain else held.delivered or moment.event
         if held.certain:
-            yield from self._handed_over(held, held.again, moment.event)
+            yield from self._delivered_again(held)
 
-    def _handed_over(self, held: _Held, again: Frame, handed: Received) -> Says:
+    def _delivered_again(self, held: HeldAck) -> Says:
         self._held.pop(held.call.entry, None)
-        yield from each([handed], _judge_handed_over, self._timeline, held.call, again)
+        yield from each([held], lambda one: _judge_delivered_again(self._timeline, one))
 
     def _is_acked(self, wrote: AckWritten) -> Says:
         """Judge an ACK. A message was covered for certain if it left a good while after the message had come again."""
@@ -129,17 +114,17 @@ class _Course:
                 continue
             again, bounds = held.again, self._timeline.bounds
             if again is not None and bounds.is_past("crossing", again.t_ns, wrote.event.t_ns):
-                yield from self._is_certain(wrote.session, held, again, wrote.event)
+                yield from self._is_certain(wrote.session, held, wrote.event)
             else:
                 del self._held[entry]
 
-    def _is_certain(self, session: ConsumerSession, held: _Held, again: Frame, event: Event) -> Says:
+    def _is_certain(self, session: ConsumerSession, held: HeldAck, event: Event) -> Says:
         held.certain = True
         yield Exercised(event)
-        if held.handed is None:
+        if held.delivered is None:
             self._used[id(session)] += 1
         else:
-            yield from self._handed_over(held, again, held.handed)
+            yield from self._delivered_again(held)
 
     def _ends(self, over: SessionOver) -> Says:
         session, end = over.session, over.event
@@ -169,16 +154,9 @@ class _Course:
             yield from each([last], _judge_starved, self._timeline, session, permits, again, end)
 
 
-def _judge_handed_over(timeline: Timeline, call: Call, again: Frame, handed: Received) -> Says:
-    timeline.bounds.check_fair("crossing", again.t_ns, handed.t_ns, what="whether an ACK and a message crossed")
-    what = f"all up to {call.entry}" if call.cumulative else str(call.entry)
-    yield breach(
-        "handed-over-again",
-        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
-        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected it to be dropped; it was delivered at "
-        f"{ms(handed.t_ns)}",
-        *(call.invoke, again, handed),
-    )
+def _judge_delivered_again(timeline: Timeline, held: HeldAck) -> Says:
+    what = f"all up to {held.call.entry}" if held.call.cumulative else str(held.call.entry)
+    yield from judge_delivered_again(timeline, held, what)
 
 
 def _judge_starved(

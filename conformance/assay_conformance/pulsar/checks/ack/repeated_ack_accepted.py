@@ -37,7 +37,7 @@ def _repeated(timeline: Timeline) -> Iterator[_Repeated]:
         elif frame.command == "ACK_RESPONSE" and frame.from_sender and frame.fate is not Fate.INJECTED:
             asked = waiting.get((frame.conn, frame.request_id))
             ack, where, first = asked.pop(0) if asked else (frame, None, None)
-            if where is not None and first is not None and (where.ended is None or where.ended.seq > frame.seq):
+            if where is not None and first is not None and not where.had_ended(frame):
                 yield _Repeated(ack, where, first, frame)
 
 

@@ -31,9 +31,8 @@ class _Call(NamedTuple):
 
 
 def _calls(timeline: Timeline) -> Iterator[_Call]:
-    overdue = {one.op: one for one in timeline.events.of(Overdue)}
     for invoke in timeline.events.invokes(BATCH_RECEIVE):
-        consumer, end = timeline.consumer(invoke.handle), timeline.end_of(invoke.op) or overdue.get(invoke.op)
+        consumer, end = timeline.consumer(invoke.handle), timeline.end_or_overdue(invoke.op)
         is_over = isinstance(end, Overdue) or (end is not None and end.outcome is Outcome.OK)
         if consumer is not None and end is not None and is_over and not timeline.closing_before(consumer, end):
             yield _Call(consumer, invoke, end, limits(timeline, consumer))

@@ -9,11 +9,7 @@ from typing import NamedTuple
 
 from assay_conformance.history.events import in_order
 from assay_conformance.pulsar.timeline import Send, Timeline, is_synchronous
-
-
-def called_ns(send: Send | None) -> int | None:
-    """Return when the application made the call, by its agent's own stamp."""
-    return None if send is None or send.completion is None else send.completion.called_ns
+from assay_conformance.pulsar.timeline.handlers import done_ns
 
 
 class FlushCalls(NamedTuple):
@@ -31,7 +27,7 @@ class FlushCalls(NamedTuple):
         for call in in_order([*closing, *sends]):
             end = timeline.end_of(call.op)
             began.append(call.t_ns)
-            ends.append(math.inf if end is None else end.done_ns or end.t_ns)
+            ends.append(math.inf if end is None else done_ns(end))
         return cls(began, list(accumulate(ends, max)))
 
     def between(self, since_ns: int, by_ns: int) -> bool:

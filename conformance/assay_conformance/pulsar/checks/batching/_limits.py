@@ -66,10 +66,9 @@ def asked_ns(view: View, unit: Unit) -> int | None:
 
     An agent that waits for something else of that producer keeps a send back, so nothing else shows it.
     """
-    if unit.line.handle is None or not unit.numbers:
-        return None
-    send = view.tracker.send_of(unit.line.handle, unit.numbers[0])
-    return send.completion.called_ns if send is not None and send.completion is not None else None
+    known = unit.line.handle is not None and unit.numbers
+    send = view.tracker.send_of(unit.line.handle or 0, unit.numbers[0]) if known else None
+    return None if send is None else send.called_ns
 
 
 def left_by_period(unit: Unit, delay_ms: int) -> bool:

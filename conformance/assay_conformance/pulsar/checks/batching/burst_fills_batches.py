@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import is_alone
 from assay_conformance.pulsar.checks.batching._costs import FRAMES_OVER
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
@@ -67,7 +67,7 @@ def _is_short(timeline: Timeline, handle: int) -> bool:
 
 
 def _of_burst(timeline: Timeline, sends: list[Send], limits: Limits) -> Iterator[_Burst]:
-    calls = [t_ns for send in sends if (t_ns := called_ns(send)) is not None]
+    calls = [send.called_ns for send in sends if send.called_ns is not None]
     sizes = {send.invoke.size or 0 for send in sends}
     if len(calls) < len(sends) or len(sizes) > 1 or any(is_alone(send) for send in sends):
         return

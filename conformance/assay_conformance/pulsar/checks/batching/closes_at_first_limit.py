@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import called_ns
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -107,7 +106,8 @@ def _full_since_ns(timeline: Timeline, batch: _Batch) -> int | None:
     unit, handle = batch.unit, batch.unit.line.handle
     if handle is None or not 0 < batch.limits.messages == len(unit.numbers):
         return None
-    full_ns = called_ns(timeline.send(handle, unit.numbers[-1]))
+    last = timeline.send(handle, unit.numbers[-1])
+    full_ns = None if last is None else last.called_ns
     before = unit.line.units[unit.index - 1] if unit.index else None
     answers = [] if before is None else sorted(answer.t_ns for answer in (*before.receipts, *before.errors))
     if full_ns is None or (before is not None and not answers):

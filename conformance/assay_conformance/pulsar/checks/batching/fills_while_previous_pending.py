@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import called_ns
 from assay_conformance.pulsar.checks.batching._limits import admitted_by, limits_of
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
 
@@ -30,8 +29,8 @@ def _full(timeline: Timeline) -> Iterator[_Full]:
         if producer.handle is None or limits is None or not halves or not view.is_read_at_once():
             continue
         for before, unit in pairwise(producer.units):
-            full = len(unit.numbers) == limits.messages
-            full_ns = called_ns(timeline.send(handle, unit.numbers[-1])) if full else None
+            last = timeline.send(handle, unit.numbers[-1]) if len(unit.numbers) == limits.messages else None
+            full_ns = None if last is None else last.called_ns
             if full_ns is None or not admitted_by(unit, full_ns) or not _is_unanswered(before, full_ns):
                 continue
             if _waiting(producer.units[: unit.index], full_ns) + len(unit.numbers) <= queue:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.chunking._sent_chunks import properties_bytes
-from assay_conformance.pulsar.checks.chunking._size_limits import announced_limit
 from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, breach, check, ms
 
 HEADER_BYTES = 128
@@ -25,8 +24,8 @@ class _Group(NamedTuple):
 
 def _groups(timeline: Timeline) -> Iterator[_Group]:
     """Yield the messages between two flushes, of producers that batch and do not compress, none too large by itself."""
-    most, connected = timeline.topology.max_message_bytes, timeline.events.frames("CONNECTED")
-    limit = min((announced_limit(frame, most) for frame in connected if frame.to_receiver), default=None)
+    most = timeline.topology.max_message_bytes
+    limit = min((one.max_message_bytes or most for one in timeline.handshakes), default=None)
     setting = timeline.view.producer_setting
     for handle in timeline.openings if limit is not None else ():
         if limit is None or setting(handle, "compression") not in (None, "NONE") or not setting(handle, "batching"):

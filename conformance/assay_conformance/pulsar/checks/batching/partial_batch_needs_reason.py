@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import FlushCalls, called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import FlushCalls, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     CROSSING_NS,
     Limits,
@@ -39,7 +39,7 @@ class _Held(NamedTuple):
     def of(cls, sends: Iterable[Send]) -> _Held:
         calls, ends = [], []
         for send in sends:
-            end, since_ns = send.completion, called_ns(send)
+            end, since_ns = send.completion, send.called_ns
             if since_ns is not None:
                 calls.append((since_ns, send.invoke.size or 0))
             if end is not None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Overdue
-from assay_conformance.pulsar.checks.batching._closing import FlushCalls, called_ns, is_alone
+from assay_conformance.pulsar.checks.batching._closing import FlushCalls, is_alone
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -150,7 +150,7 @@ def _judge_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Ove
     send = None if call is None or queue is None else timeline.send(queue.handle, call.number or 0)
     if call is None or queue is None or send is None or waits_behind_send(timeline, overdue):
         return
-    made_ns = called_ns(send)
+    made_ns = send.called_ns
     if made_ns is not None and overdue.t_ns - made_ns < overdue.deadline_ms * MS:
         return
     unit, producers = timeline.unit_with(send), list(timeline.producers_of(queue.handle))
@@ -170,10 +170,9 @@ def _judge_not_stuck(timeline: Timeline, queues: dict[int, _Queue], overdue: Ove
 def _is_idle(timeline: Timeline, producer: Producer, at: Event) -> bool:
     """Return whether it is admitted, on a connection that lives, and has an answer to everything it sent."""
     session = producer.last_session(at.seq)
-    if session is None or session.admitted is None or session.admitted.seq > at.seq or producer.closing_before(at.seq):
+    if session is None or not session.was_admitted(at) or timeline.had_closed(session.conn, at):
         return False
-    closed = timeline.closed(session.conn)
-    if closed is not None and closed.seq < at.seq:
+    if producer.closing_before(at.seq):
         return False
     return all(unit.sent_on(session) is None for unit in timeline.pending.open(producer, at))
 

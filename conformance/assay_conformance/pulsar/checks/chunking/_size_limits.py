@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import accumulate
 
-from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Outcome
 from assay_conformance.pulsar.timeline import Timeline
 
 _OTHER_ERRORS = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
@@ -25,22 +26,14 @@ def ended_unmeasured(timeline: Timeline, end: Completion) -> bool:
     return is_interrupted or end.error in _OTHER_ERRORS or (end.outcome is not Outcome.OK and not is_open)
 
 
-def announced_limit(event: Frame, otherwise: int) -> int:
-    """Return CONNECTED.max_message_size, where the broker sends it."""
-    return int(event.fields.get("max_message_size", otherwise))
-
-
 class HighestLimit:
     """The highest limit that any broker had announced: a unit that waits for a reconnect keeps its chunks."""
 
     def __init__(self, timeline: Timeline) -> None:
-        self._seqs: list[int] = []
-        self._limits: list[int] = []
-        for connected in timeline.events.frames("CONNECTED"):
-            limit = announced_limit(connected, timeline.topology.max_message_bytes)
-            if connected.to_receiver and limit > self.before(connected):
-                self._seqs.append(connected.seq)
-                self._limits.append(limit)
+        handshakes = sorted(timeline.handshakes, key=lambda one: one.connected.seq)
+        self._seqs = [one.connected.seq for one in handshakes]
+        limits = (one.max_message_bytes or timeline.topology.max_message_bytes for one in handshakes)
+        self._limits = [*accumulate(limits, max)]
 
     def before(self, event: Event) -> int:
         """Return the highest limit by an event; 0 where none had been announced."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from assay_conformance.model.event import Completion, Frame, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Request, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.time_outs import time_out_ms
 
@@ -30,7 +30,7 @@ def _openings(timeline: Timeline) -> Iterator[_Opening]:
     asked = [one for command in _QUESTIONS for one in timeline.requests(command)]
     for end in chain.from_iterable(timeline.ends(verb) for verb in _OPENS):
         call = timeline.call(end)
-        unanswered = [one for one in asked if one.frame.seq < call.seq and _is_unanswered(timeline, one, call.seq)]
+        unanswered = [one for one in asked if one.frame.seq < call.seq and _is_unanswered(timeline, one, call)]
         patience_ms = time_out_ms(timeline, end.verb, end.handle)
         if patience_ms is None or not unanswered:
             continue
@@ -40,10 +40,9 @@ def _openings(timeline: Timeline) -> Iterator[_Opening]:
             yield _Opening(end, ended[-1], len(unanswered) - len(ended), limit)
 
 
-def _is_unanswered(timeline: Timeline, request: Request, seq: int) -> bool:
+def _is_unanswered(timeline: Timeline, request: Request, at: Event) -> bool:
     """Return whether a request is unanswered on a connection that still lasts."""
-    answer, closed = request.answer, timeline.closed(request.frame.conn)
-    return (answer is None or answer.seq > seq) and (closed is None or closed.seq > seq)
+    return (request.answer is None or request.answer.seq > at.seq) and not timeline.had_closed(request.frame.conn, at)
 
 
 @check("connection.ended-lookup-frees-its-place", of=_openings)

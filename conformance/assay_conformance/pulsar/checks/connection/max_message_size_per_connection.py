@@ -84,10 +84,9 @@ def _session(timeline: Timeline, end: Completion) -> ProducerSession | None:
     For a message that never left it is unknown which partition, and so which connection, it was for.
     """
     called = timeline.call(end).seq
-    producers = (one for one in timeline.producers if one.handle == end.handle and one.handle is not None)
+    producers = timeline.producers_of(-1 if end.handle is None else end.handle)
     sessions = [one for producer in producers for one in producer.sessions if one.request.seq < end.seq]
-    ready = [one for one in sessions if one.admitted is not None and one.admitted.seq < called]
+    ready = [one for one in sessions if one.was_admitted(timeline.call(end))]
     if not ready or any(one.request.seq > called for one in sessions) or is_partition(ready[-1].topic):
         return None
-    closed = timeline.closed(ready[-1].conn)
-    return ready[-1] if closed is None or closed.seq > end.seq else None
+    return None if timeline.had_closed(ready[-1].conn, end) else ready[-1]

@@ -27,12 +27,9 @@ def _lost(timeline: Timeline) -> Iterator[Lost]:
     if not given or given[-1].data is None or all(one.data is not None for one in given):
         return
     for line in timeline.producers:
-        opened, final = timeline.opened_producers.get(line.handle or 0), timeline.ended_by_brokers.get(line.handle)
         for session in line.sessions:
             ended = timeline.closed(session.conn)
-            if session.admitted is None or ended is None or opened is None or opened.seq > ended.seq:
-                continue
-            if final is None or final.seq > ended.seq:
+            if session.admitted is not None and ended is not None and timeline.is_open(line.handle, ended):
                 yield line, ended
 
 
@@ -42,7 +39,7 @@ def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
     the supplier of credentials fails in between.
     """
     line, ended = lost
-    if line.closing_before(ended.seq) or timeline.has_begun_to_end(ended.seq):
+    if timeline.has_begun_to_end(ended.seq):
         return
     again = next((one.admitted for one in line.sessions if one.admitted and one.admitted.seq > ended.seq), None)
     if again is not None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from assay_conformance.model.event import Began, Frame, Invoke, MessageId, Position, ReadBack, Received, Stored
-from assay_conformance.model.topic_names import base_topic, named_topics
-from assay_conformance.pulsar.timeline import ConsumerSession, ProducerSession, Timeline, ms
+from assay_conformance.model.event import Began, Frame, MessageId, Position, ReadBack, Received, Stored
+from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.timeline import ConsumerSession, ProducerSession, Timeline, ms, topics_of
 
 ANY_TOPIC = ""
 """The topic of a frame whose producer or consumer was not seen being opened."""
@@ -48,7 +48,7 @@ class Witnessed:
         for call in events.invokes("send"):
             opening = timeline.openings.get(-1 if call.handle is None else call.handle)
             if opening is not None and call.size is not None and call.digest is not None:
-                self._payloads |= {(topic, (call.size, call.digest)) for topic in _named(timeline, opening)}
+                self._payloads |= {(topic, (call.size, call.digest)) for topic in topics_of(timeline, opening)}
         for frame in events.frames("SEND"):
             self._carries(_topic_of(timeline.session_of(frame)), frame)
         for frame in events.frames("MESSAGE"):
@@ -122,14 +122,9 @@ def _topics(timeline: Timeline) -> set[str]:
     for began in events.of(Began):
         found.update(began.topics)
     for opening in (*events.invokes("open_producer"), *events.invokes("open_consumer")):
-        found.update(_named(timeline, opening))
+        found.update(topics_of(timeline, opening))
     named = events.frames("PRODUCER", "SUBSCRIBE", "LOOKUP")
     return found | {base_topic(timeline.local_topic(frame)) for frame in named}
-
-
-def _named(timeline: Timeline, opening: Invoke) -> list[str]:
-    first = timeline.topology.topics[0].name
-    return [base_topic(timeline.local_name(str(name))) for name in named_topics(opening.args, first)]
 
 
 def _topic_of(session: ProducerSession | ConsumerSession | None) -> str:

@@ -60,12 +60,11 @@ class _Entries:
         """Take a REDELIVER or an ACK at the broker, which takes no ACK of a consumer that it has closed."""
         event, session = moment
         named = named_by(event, session)
-        is_over = session.ended is not None and session.ended.seq <= event.seq
         if moment.is_request:
             again = named & self.nacked.keys() if named else {one for one in self.nacked if one.topic == session.topic}
             self.requested |= again
             self.awaited |= again
-        elif plain_acks(event) and event.ack_type != CUMULATIVE and not is_over:
+        elif plain_acks(event) and event.ack_type != CUMULATIVE and not session.had_ended(event):
             for entry in acked_entries(session, event):
                 one = self.settled.get(entry)
                 if one is not None and one.arrived is None:

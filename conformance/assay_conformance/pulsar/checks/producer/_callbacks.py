@@ -26,7 +26,7 @@ def judge_ends(timeline: Timeline, called: CalledIn) -> Says:
     """
     call, callback, beside = called
     end = timeline.end_of(call.op)
-    overdue = next((one for one in timeline.events.of(Overdue) if one.op == call.op), None)
+    overdue = timeline.overdue_of(call.op)
     if overdue is None or (end is not None and not timeline.was_overdue(end)):
         if end is not None and end.outcome is not Outcome.UNSUPPORTED:
             yield Exercised(end)

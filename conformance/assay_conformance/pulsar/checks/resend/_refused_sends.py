@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.pulsar.timeline import (
     OWN_ENDS,
@@ -110,8 +111,7 @@ def _is_lost_with_its_connection(timeline: Timeline, refused: RefusedSend, end: 
 
     A client that does not resend after a lost connection owes a reaction to the error only while the connection lasts.
     """
-    lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
-    return not timeline.can(RESENDS) and any(refused.error.seq < one.seq < end.seq for one in lost)
+    return not timeline.can(RESENDS) and bool(between(timeline.losses, refused.error, end))
 
 
 def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from assay_conformance.history.events import first_of, grouped
-from assay_conformance.model.event import Completion, Frame
+from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import (
     Exercised,
     Parting,
@@ -41,7 +41,7 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
 def _was_away(timeline: Timeline, producer: Producer, call: Parting) -> bool:
     """Return whether it had no session on a connection when the client was asked to close it."""
     last = producer.last_session(call.seq)
-    return last is not None and _is_away(timeline, last, call.seq)
+    return last is not None and _is_away(timeline, last, call)
 
 
 @check("resend.closed-stays-closed", of=_closes)
@@ -66,7 +66,7 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
         )
         return
     last = producer.last_session(call.seq)
-    if last is None or not _is_away(timeline, last, call.seq) or _came_back(close):
+    if last is None or not _is_away(timeline, last, call) or _came_back(close):
         return
     ready = None if timeline.was_closed(last) else last.ready
     until_ns = bounds.until(timeline.closed(last.conn))
@@ -92,11 +92,9 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
         )
 
 
-def _is_away(timeline: Timeline, session: ProducerSession, seq: int) -> bool:
+def _is_away(timeline: Timeline, session: ProducerSession, at: Event) -> bool:
     """Return whether it is not admitted, or no longer, at event `seq`."""
-    ended = timeline.closed(session.conn)
-    unready = session.ready is None or session.ready.seq > seq
-    return unready or (ended is not None and ended.seq < seq)
+    return session.ready is None or session.ready.seq > at.seq or timeline.had_closed(session.conn, at)
 
 
 def _came_back(close: _Close) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Closed, Event, Fired, Frame
 from assay_conformance.pulsar.timeline import (
     MS,
@@ -70,8 +71,7 @@ def _tries_too_seldom(timeline: Timeline) -> Says:
     """Judge an outage long enough for waits to grow, in which the client tried too seldom to show it."""
     for outage in list(_outages(timeline)):
         first, closing = outage.refusals[0], timeline.closing(timeline.handle(outage.producer))
-        lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
-        ends = (outage.let_in, closing, timeline.ended, *(one for one in lost if one.seq > first.seq))
+        ends = (outage.let_in, closing, timeline.ended, between(timeline.losses, first, None).first)
         until = min((end for end in ends if end is not None), key=lambda end: end.seq)
         attempts = [one for one in outage.attempts if one.seq < until.seq]
         if len(attempts) >= LEAST_ATTEMPTS or until.t_ns - first.t_ns < LONG_ENOUGH_NS:
@@ -103,8 +103,7 @@ def _waits_grow(timeline: Timeline, outage: _Outage) -> Says:
         return
     first, attempt = outage.refusals[0], outage.attempts[LEAST_ATTEMPTS - 1]
     # Waits for another connection are none between refusals.
-    lost = (one.lost for one in timeline.connections.values() if one.lost is not None)
-    if any(first.seq < one.seq < attempt.seq for one in lost) or _may_be_cut_short(timeline, outage, attempt):
+    if between(timeline.losses, first, attempt) or _may_be_cut_short(timeline, outage, attempt):
         return
     waits_ns = [_wait_ns(timeline, outage, place) for place in range(LEAST_ATTEMPTS)]
     if waits_ns[-1] >= LEAST_GROWTH * waits_ns[0]:

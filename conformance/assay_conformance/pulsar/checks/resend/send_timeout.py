@@ -60,8 +60,7 @@ class _Send(NamedTuple):
     @property
     def soonest_ns(self) -> int:
         """The earliest that the client can have been called."""
-        called_ns = None if self.end is None else self.end.called_ns
-        return self.send.invoke.t_ns if called_ns is None else called_ns
+        return self.send.invoke.t_ns if self.send.called_ns is None else self.send.called_ns
 
 
 class _Timed(NamedTuple):
@@ -106,10 +105,8 @@ class _Timed(NamedTuple):
 
         An agent that waits for something else of that producer keeps the send back, so the command proves nothing.
         """
-        if send.completion is not None and send.completion.called_ns is not None:
-            return send.completion.called_ns
         unit = self.timeline.unit_with(send)
-        return None if unit is None else unit.first.t_ns
+        return unit.first.t_ns if send.called_ns is None and unit is not None else send.called_ns
 
     def _is_not_receipted(self, due: _Send) -> Says:
         """Judge a send whose receipt had not been there for long when it timed out."""

@@ -31,7 +31,9 @@ def sends_after_timeout(timeline: Timeline, ends: tuple[Completion, Completion])
         yield Exercised(end)
     elif end.error is ErrorClass.TIMEOUT and _never_left(timeline, end) and not _may_wait(timeline, handle, call):
         timeline.bounds.check_fair("answer", call.t_ns, end.t_ns, what="whether a send had its time")
-        obstacles = timeline.obstacles.between(call.t_ns, end, handle, _topics(timeline, handle))
+        obstacles = timeline.obstacles.between(
+            call.t_ns, end, handle, [one.topic for one in timeline.producers_of(handle)]
+        )
         if timeline.is_registered(handle, call) and next(obstacles, None) is None:
             yield breach(
                 "not-written",
@@ -44,10 +46,6 @@ def sends_after_timeout(timeline: Timeline, ends: tuple[Completion, Completion])
 
 def _never_left(timeline: Timeline, end: Completion) -> bool:
     return is_identified(timeline.call(end).size or 0) and timeline.unit_of(end) is None
-
-
-def _topics(timeline: Timeline, handle: int) -> set[str]:
-    return {one.topic for one in timeline.producers_of(handle)}
 
 
 def _may_wait(timeline: Timeline, handle: int, call: Invoke) -> bool:

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.outcomes.verbs import FAILURE, OF_VERB, VERBS
-from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Exercised, Says, Timeline, breach, check, ms, topics_of
 from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 _JUDGED = tuple(one.verb for one in VERBS if one.failure_by == FAILURE)
@@ -134,8 +134,7 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
         return True
     if _sends_letters(timeline, end):
         return True
-    topics = [str(one) for one in (*opening.args.get("topics", ()), opening.args.get("topic", "")) if one]
-    topics = topics or [timeline.topology.topics[0].name]
+    topics = topics_of(timeline, opening)
     if end.verb not in _OPENS and _had_not_opened(timeline, opening, call):
         return True
     is_well = end.verb not in _OPENS and _is_well(timeline, handle, topics, opening, call)
@@ -189,7 +188,7 @@ def _had_not_opened(timeline: Timeline, opening: Invoke, call: Invoke) -> bool:
     return opened is None or opened.outcome is not Outcome.OK
 
 
-def _is_well(timeline: Timeline, handle: int, topics: list[str], opening: Invoke, call: Invoke) -> bool:
+def _is_well(timeline: Timeline, handle: int, topics: Iterable[str], opening: Invoke, call: Invoke) -> bool:
     """Return whether all of it was registered when the call was made, and no broker had refused it anything before."""
     before = timeline.obstacles.between(opening.t_ns, call, handle, topics)
     if any(one.is_error for one in before):

@@ -65,8 +65,8 @@ class _Stay(NamedTuple):
 
 
 def _called_ns(message: Routed) -> int:
-    end = message.send.completion
-    return message.send.invoke.t_ns if end is None or end.called_ns is None else end.called_ns
+    send = message.send
+    return send.invoke.t_ns if send.called_ns is None else send.called_ns
 
 
 def _delay_ns(producer: PartitionedProducer) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from assay_conformance.model.event import Frame, Invoke, Stored
+from assay_conformance.model.event import Frame, Position, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Timeline
 
@@ -15,12 +15,6 @@ Version = tuple[str, str]
 
 def topic_of(timeline: Timeline, frame: Frame) -> str:
     return base_topic(timeline.local_topic(frame))
-
-
-def openings(timeline: Timeline) -> dict[int, Invoke]:
-    """Handle of each producer and consumer -> the call that opened it."""
-    calls = (*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer"))
-    return {call.handle: call for call in calls if call.handle is not None}
 
 
 def versions(timeline: Timeline) -> dict[Version, dict[str, Any]]:
@@ -38,7 +32,27 @@ def version_in(answer: Frame | None) -> str:
     return "" if answer is None else str(answer.fields.get("schema_version", ""))
 
 
-def written_versions(timeline: Timeline) -> dict[tuple[str, tuple[int, int]], str]:
+class Written(NamedTuple):
+    """The version of the Avro schema that a message was written with. `is_own`: its consumer has the same schema."""
+
+    version: Version
+    is_own: bool
+
+
+def written_with(timeline: Timeline, message: Received) -> Written | None:
+    """Return what a message of an Avro consumer was written with; None where that is not known."""
+    opening = timeline.opening_of(message.handle)
+    own = {} if opening is None else opening.args.get("config", {})
+    if timeline.view.setting("consumer", "schema", own) != "avro" or message.topic is None:
+        return None
+    topic = timeline.local_name(message.topic)
+    version = base_topic(topic), timeline.once(_named_versions).get((topic, message.message_id.position), "")
+    schema = timeline.once(versions).get(version)
+    definition = parsed(str(timeline.view.setting("consumer", "schema_definition", own)))
+    return None if schema is None else Written(version, definition_of(schema) == definition)
+
+
+def _named_versions(timeline: Timeline) -> dict[tuple[str, Position], str]:
     """Return by topic and position of each entry the version that it names."""
     stored = (one for one in timeline.events.of(Stored) if one.described is not None)
     return {(one.topic, one.id.position): one.meta.schema_version or "" for one in stored}

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import Completion, ErrorClass, Outcome, Received
-from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.schema._versions import definition_of, openings, parsed, versions, written_versions
+from assay_conformance.model.event import Completion, ErrorClass, Outcome
+from assay_conformance.pulsar.checks.schema._versions import written_with
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 
 _ON_THE_WAY: Final = (ErrorClass.TRANSPORT, ErrorClass.TIMEOUT)
@@ -39,7 +38,8 @@ def own_values_are_read(timeline: Timeline, end: Completion) -> Says:
     handed the message over."""
     ordinals = timeline.call(end).args.get("messages", ())
     handed = [timeline.delivered(end.handle or 0, ordinal) for ordinal in ordinals]
-    if not handed or not all(one is not None and _is_own(timeline, one) for one in handed):
+    written = [None if one is None else written_with(timeline, one) for one in handed]
+    if not written or not all(one is not None and one.is_own for one in written):
         return
     yield Exercised(end)
     if end.outcome not in (Outcome.OK, Outcome.UNSUPPORTED):
@@ -50,15 +50,3 @@ def own_values_are_read(timeline: Timeline, end: Completion) -> Says:
             *(one for one in handed if one is not None),
             end,
         )
-
-
-def _is_own(timeline: Timeline, message: Received) -> bool:
-    opening = timeline.once(openings).get(message.handle)
-    own = {} if opening is None else opening.args.get("config", {})
-    if timeline.view.setting("consumer", "schema", own) != "avro" or message.topic is None:
-        return False
-    topic = timeline.local_name(message.topic)
-    named = timeline.once(written_versions).get((topic, message.message_id.position), "")
-    written = timeline.once(versions).get((base_topic(topic), named))
-    definition = parsed(str(timeline.view.setting("consumer", "schema_definition", own)))
-    return written is not None and definition_of(written) == definition

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import Invoke
-from assay_conformance.model.topic_names import base_topic, named_topics
-from assay_conformance.pulsar.checks.schema._versions import openings, topic_of
-from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.checks.schema._versions import topic_of
+from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms, topics_of
 
 _TYPES: Final = {"string": "String", "json": "Json", "avro": "Avro"}
 """Word of the key `schema` -> what the protocol calls it. Bytes are no schema."""
@@ -18,8 +16,9 @@ def stated_in_registrations(timeline: Timeline, one: Registration) -> Says:
 
     Its producers of dead and retry letters are not judged: they send bytes.
     """
-    frame, opening = one.frame, timeline.once(openings).get(-1 if one.handle is None else one.handle)
-    if opening is None or not _names(timeline, opening, topic_of(timeline, frame)):
+    frame, opening = one.frame, timeline.opening_of(one.handle)
+    is_its_own = opening is not None and topic_of(timeline, frame) in topics_of(timeline, opening)
+    if opening is None or not (is_its_own or opening.args.get("pattern")):
         return
     wanted = _TYPES.get(str(timeline.view.setting(one.kind, "schema", opening.args.get("config"))))
     if wanted is None:
@@ -34,8 +33,3 @@ def stated_in_registrations(timeline: Timeline, one: Registration) -> Says:
             f"{text}; expected that schema in its {frame.command} at {ms(frame.t_ns)}; {came}",
             *(opening, frame),
         )
-
-
-def _names(timeline: Timeline, opening: Invoke, topic: str) -> bool:
-    named = (timeline.local_name(str(name)) for name in named_topics(opening.args))
-    return bool(opening.args.get("pattern")) or topic in map(base_topic, named)

@@ -12,10 +12,9 @@ def _named_twice(timeline: Timeline) -> Iterator[tuple[Consumer, Completion | Ov
 
     A call may not have ended at all.
     """
-    overdue = {one.op: one for one in timeline.events.of(Overdue)}
     for call in timeline.events.invokes("open_consumer"):
         consumer, topics = timeline.consumer(call.handle), call.args.get("topics") or ()
-        end = timeline.end_of(call.op) or overdue.get(call.op)
+        end = timeline.end_or_overdue(call.op)
         if consumer is not None and end is not None and len(set(topics)) < len(topics):
             yield consumer, end
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
+from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.throttling._rates import check_measured
@@ -79,3 +80,24 @@ def _busiest(frames: Sequence[Frame], messages: Sequence[int], window_ns: int) -
         if inside > most:
             most, first, last = inside, frames[start], frame
     return most, first, last
+
+
+class Read(NamedTuple):
+    """What left within a tenth of a period, from the frame with which it `began` on."""
+
+    began: Frame
+    last: Frame
+    entries: int
+    messages: int
+
+
+def reads(limiter: Limiter) -> Iterator[Read]:
+    """Yield the reads of a limiter, in order: what is sent within a tenth of a period counts as one."""
+    began = last = limiter.frames[0]
+    entries = messages = 0
+    for frame, count in zip(limiter.frames, limiter.messages, strict=True):
+        if frame.t_ns - began.t_ns > limiter.period_ns // 10:
+            yield Read(began, last, entries, messages)
+            began, entries, messages = frame, 0, 0
+        last, entries, messages = frame, entries + 1, messages + count
+    yield Read(began, last, entries, messages)

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.throttling._rates import check_measured, plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import reads
 from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, check, ms
 
 
@@ -13,7 +11,7 @@ def reads_within_quota(timeline: Timeline, limiter: Limiter) -> Says:
     period, one at the end of a period and one in the next, have the tokens of both."""
     rate = limiter.rate.messages
     most = 2 * rate * limiter.concurrent_reads
-    for began, last, entries in _bursts(limiter) if 0 < rate < sum(limiter.messages) else ():
+    for began, last, entries, _ in reads(limiter) if 0 < rate < sum(limiter.messages) else ():
         yield Exercised(began)
         if entries > most:
             check_measured(timeline, began, last)
@@ -25,16 +23,3 @@ def reads_within_quota(timeline: Timeline, limiter: Limiter) -> Says:
                 *(began, last),
             )
             return
-
-
-def _bursts(limiter: Limiter) -> Iterator[tuple[Frame, Frame, int]]:
-    """Yield what left within a tenth of a period: the first and last frame, and the number of entries."""
-    began = last = limiter.frames[0]
-    count = 0
-    for frame in limiter.frames:
-        if frame.t_ns - began.t_ns > limiter.period_ns // 10:
-            yield began, last, count
-            began, count = frame, 0
-        last = frame
-        count += 1
-    yield began, last, count

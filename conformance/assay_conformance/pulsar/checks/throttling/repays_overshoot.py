@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.throttling._rates import check_measured, plain_limiters, throttles_all
+from assay_conformance.pulsar.checks.throttling._windows import reads
 from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, check, ms
 
 
@@ -21,14 +19,14 @@ def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
     rate = limiter.rate.messages
     if len(limiter.subscriptions) > 1 or limiter.redelivered or rate <= 0:
         return
-    reads = list(_reads(limiter))
-    for place, (began, _) in enumerate(reads):
-        if place and reads[place - 1][1] > rate:
+    known = list(reads(limiter))
+    for place, (began, *_) in enumerate(known):
+        if place and known[place - 1].messages > rate:
             yield Exercised(began)
         since = 0
-        for number, (earlier, count) in reversed(list(enumerate(reads[:place]))):
+        for number, (earlier, _, _, count) in reversed(list(enumerate(known[:place]))):
             since += count
-            granted_ns = reads[number - 1][0].t_ns if number else limiter.began_ns
+            granted_ns = known[number - 1].began.t_ns if number else limiter.began_ns
             flows_ns = began.t_ns - granted_ns + limiter.period_ns + limiter.period_ns // 8
             allowed = rate + rate * flows_ns // limiter.period_ns
             if since >= allowed:
@@ -41,14 +39,3 @@ def repays_overshoot(timeline: Timeline, limiter: Limiter) -> Says:
                     *(earlier, began),
                 )
                 return
-
-
-def _reads(limiter: Limiter) -> Iterator[tuple[Frame, int]]:
-    """Yield reads, as first frame and count: what was sent within a tenth of a period counts as one."""
-    began, count = limiter.frames[0], 0
-    for frame, messages in zip(limiter.frames, limiter.messages, strict=True):
-        if frame.t_ns - began.t_ns > limiter.period_ns // 10:
-            yield began, count
-            began, count = frame, 0
-        count += messages
-    yield began, count

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Outcome, Stepped
-from assay_conformance.model.topic_names import base_topic, named_topics, partition_name
+from assay_conformance.model.topic_names import base_topic, partition_name
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
-from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms, topics_of
 
 _KEEPS_BACK = frozenset({"delay", "drop", "hold"})
 """Faults that make a request or its answer late, or keep it back for good."""
@@ -45,10 +45,9 @@ def _opened(timeline: Timeline) -> Iterator[_Opened]:
 def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[Invoke]:
     """Open calls whose producer or consumer was open on a topic at an event."""
     for call in timeline.events.invokes(f"open_{kind}"):
-        end, over = timeline.end_of(call.op), _over(timeline, call)
+        end, over = timeline.end_of(call.op), timeline.over(call)
         is_open = end is not None and end.outcome is Outcome.OK and end.seq < at.seq
-        names = [timeline.local_name(str(name)) for name in named_topics(call.args)]
-        if is_open and topic in names and (over is None or at.seq < over.seq):
+        if is_open and topic in topics_of(timeline, call) and (over is None or at.seq < over.seq):
             yield call
 
 
@@ -56,11 +55,6 @@ def _opens_on_use(timeline: Timeline, kind: str, opening: Invoke) -> bool:
     """Return whether a partition is registered with when a message is to go there first."""
     lazy = "lazy_start_partitioned_producers"
     return kind == "producer" and bool(timeline.view.setting(kind, lazy, opening.args.get("config")))
-
-
-def _over(timeline: Timeline, opening: Invoke) -> Event | None:
-    """Return what ended it: the call that closes it or its client, or the end of the process."""
-    return timeline.over(opening)
 
 
 @check("topics.finds-added-partitions", of=_opened)
@@ -82,7 +76,7 @@ def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
         return
     found = [registered[topic] for topic in missing if topic in registered]
     done = max(found, key=lambda answer: answer.seq) if len(found) == len(missing) else None
-    over = _over(timeline, opened.opening) or timeline.ended
+    over = timeline.over(opened.opening) or timeline.ended
     seen = over if done is None or over.seq < done.seq else done
     if _is_void(timeline, opened, missing, seen) or (
         seen is over and _is_shut_out(timeline, missing, registered, over)

@@ -19,16 +19,13 @@ class _Sent(NamedTuple):
 def _sent(timeline: Timeline) -> Iterator[_Sent]:
     refused: dict[int, tuple[Frame, str]] = {}
     for one in timeline.producer_registrations if timeline.grown_topics else ():
-        topic, handle = one.session.topic, None if one.producer is None else one.producer.handle
+        topic, handle = one.session.topic, one.handle
         before, _ = timeline.grown_topics.get(base_topic(topic), (0, 0))
         if one.refusal is not None and handle is not None and 0 < before <= partition_number(topic):
             refused.setdefault(handle, (one.refusal, topic))
     for end in timeline.ends("send") if refused else ():
-        found, closing = refused.get(-1 if end.handle is None else end.handle), timeline.closing(end.handle)
-        is_open = end.handle in timeline.opened_producers and (closing is None or closing.seq > end.seq)
-        ended = timeline.ended_by_brokers.get(end.handle)
-        is_open = is_open and (ended is None or ended.seq > end.seq)
-        if found is not None and is_open and found[0].seq < timeline.call(end).seq:
+        found = refused.get(-1 if end.handle is None else end.handle)
+        if found is not None and timeline.is_open(end.handle, end) and found[0].seq < timeline.call(end).seq:
             yield _Sent(*found, end)
 
 

@@ -1,0 +1,37 @@
+"""Acknowledgments that a client holds for its group interval, while their message comes again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.model.event import Frame, Received
+from assay_conformance.pulsar.timeline import Call, Says, Timeline, breach, ms
+
+
+@dataclass(slots=True, eq=False)
+class HeldAck:
+    """The ack of one message. `stale`: earlier copies of the message that the application may still get; `taken`: the
+    client said that it took the call; `again`: its message came once more; `delivered`: the application got that;
+    `certain`: the client had to drop it."""
+
+    call: Call
+    stale: int = 0
+    taken: bool = False
+    again: Frame | None = None
+    delivered: Received | None = None
+    certain: bool = False
+
+
+def judge_delivered_again(timeline: Timeline, held: HeldAck, what: str) -> Says:
+    """Judge a message that had to be dropped, and was delivered. `what` the call was to acknowledge."""
+    call, again, delivered = held.call, held.again, held.delivered
+    if again is None or delivered is None:
+        return
+    timeline.bounds.check_fair("crossing", again.t_ns, delivered.t_ns, what="whether an ACK and a message crossed")
+    yield breach(
+        "handed-over-again",
+        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
+        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected the message to be dropped; it was delivered at "
+        f"{ms(delivered.t_ns)}",
+        *(call.invoke, again, delivered),
+    )
