@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Content = tuple[int, int]
 """Digest and size: what distinguishes one message of a producer from another."""
 
-Parting = Invoke | AgentEnded
+HandleEnd = Invoke | AgentEnded
 """What ends a handle: the command that closes it or its client, or the death of the process it lived in."""
 
 
@@ -89,7 +89,7 @@ class Line:
     topic: str
     name: str | None
     handle: int | None = None
-    closing: Parting | None = None
+    closing: HandleEnd | None = None
     units: list[Unit] = field(default_factory=list)
     latest: dict[int, Unit] = field(default_factory=dict)
     """The last of them that goes by a sequence id."""
@@ -169,7 +169,7 @@ class Lines:
     """Topic -> stored messages that nothing says whose they are."""
     burst: set[int] = field(default_factory=set)
     """Handles that sent a burst: their single messages are not in the history."""
-    closings: dict[int, Parting] = field(default_factory=dict)
+    closings: dict[int, HandleEnd] = field(default_factory=dict)
     """Producer handle -> what ends it."""
     forged_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault altered or made up."""
@@ -196,7 +196,7 @@ class Lines:
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let go of the sessions: lines refer to their units and sessions, and these to them."""
         for line in self.all:
             for session in line.sessions:
@@ -223,7 +223,7 @@ class Lines:
         """Note that the process of every producer so far is dead."""
         self._part(event)
 
-    def _part(self, event: Parting) -> None:
+    def _part(self, event: HandleEnd) -> None:
         for handle in self._open.ended_by(event):
             self.closings.setdefault(handle, event)
             for line in self.of_handle(handle):

@@ -34,7 +34,7 @@ def judge_part(
         if check.says_something:
             said = results[check.requirement] = Said()
             said.add(check)
-    view.tracker.let_go()
+    view.tracker.release()
     return results, attempt_end
 
 
@@ -64,7 +64,7 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
             check.finish()
         except Exception as error:
             blame(check.finish, error)
-    timeline.let_go()
+    timeline.forget()
     exercised = {check.requirement for check in checks if check.exercised}
     if attempt.unfired(view.case) or not exercised.issuperset(view.case.requirements):
         attempt.look_for_causes(events, view.case)

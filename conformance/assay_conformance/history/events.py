@@ -103,8 +103,8 @@ def _by_handle(
 
 
 class Stretch(Generic[E]):
-    """Events of a list from one place to before another. The list is not copied: what has many setbacks, sessions or
-    calls asks for as many stretches of it."""
+    """Events of a list from one place to before another. The list is not copied: what has many interruptions, sessions
+    or calls needs as many stretches of it."""
 
     def __init__(self, events: Sequence[E], since: int, until: int) -> None:
         self._events, self._places = events, range(since, until)

@@ -71,7 +71,7 @@ class Subscribers:
         """Remove and return the sessions under one id that no frame has ended so far."""
         return self._open.pop((conn, consumer_id), [])
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let go of the sessions: consumers refer to their sessions, and these to them."""
         for session in self.all:
             session.consumer = session.known_until = None

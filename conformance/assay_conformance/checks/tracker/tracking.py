@@ -107,11 +107,11 @@ class Tracker:
         """All samples of the attempt."""
         return self.foresight.load
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release all references. What refers to each other, and all that hangs on it, would stay until a collection of
         garbage, which has to walk through every event for that."""
-        self.lines.let_go()
-        self.subscribers.let_go()
+        self.lines.release()
+        self.subscribers.release()
 
     def see(self, event: Event) -> None:
         handler = _HANDLERS.get(type(event))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
-from assay_conformance.checks.lines import Line, Parting, Unit
+from assay_conformance.checks.lines import HandleEnd, Line, Unit
 from assay_conformance.checks.send_queue import SendQueue, Turns
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
@@ -126,7 +126,7 @@ class OpenedConsumer:
     invoke: Invoke
     topics: tuple[str, ...]
     subscription: str
-    closing: Parting | None = None
+    closing: HandleEnd | None = None
     closed: Completion | AgentEnded | None = None
     paused: Invoke | None = None
     """Asked to pause for the first time: from then on it grants what it likes."""

@@ -59,7 +59,7 @@ def judge_final(timeline: Timeline, final: Final) -> Says:
 
 @dataclass(slots=True, eq=False)
 class _Refusal:
-    """`returned`: its producer or consumer had been admitted before; `again`: what it asked for after that; `lasts`: it
+    """`returned`: its producer or consumer had been admitted before; `again`: its registrations after that; `lasts`: it
     was never admitted again."""
 
     key: Key

@@ -1,7 +1,7 @@
 """The timeline: what happened in an attempt, as relations that any check can query once the history is complete.
 
 `Timeline` holds them; `check` makes a check of a function that reads them. Each relation is derived once, in a module
-of its own, and only if it is asked for. This module names what checks need besides the events of `model.event`.
+of its own, and only if it is used. This module names what checks need besides the events of `model.event`.
 """
 
 from assay_conformance.judging.certainty import (
@@ -24,7 +24,7 @@ from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.batch_entries import BatchAck, BatchEntry, open_places
 from assay_conformance.pulsar.timeline.batches import Batch, batches
-from assay_conformance.pulsar.timeline.closing import how_closed, let_go
+from assay_conformance.pulsar.timeline.closing import closed_by_application, how_closed
 from assay_conformance.pulsar.timeline.connections import Connection, Why
 from assay_conformance.pulsar.timeline.consumers import (
     Call,
@@ -37,16 +37,17 @@ from assay_conformance.pulsar.timeline.consumers import (
 from assay_conformance.pulsar.timeline.deliveries import CUMULATIVE, REDELIVER, Delivery
 from assay_conformance.pulsar.timeline.handlers import HandlerCall, called_ns, client_of, listens
 from assay_conformance.pulsar.timeline.handshakes import Handshake
-from assay_conformance.pulsar.timeline.in_flight import InFlight, Leaving
+from assay_conformance.pulsar.timeline.in_flight import FirstSend, InFlight
+from assay_conformance.pulsar.timeline.incoming import IncomingMessage, incoming_messages, not_delivered
+from assay_conformance.pulsar.timeline.interruptions import Interruption
 from assay_conformance.pulsar.timeline.limiters import Limiter, levels_of, unchanged_topics
 from assay_conformance.pulsar.timeline.migrations import Migration, clusters
-from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
 from assay_conformance.pulsar.timeline.pauses import Pause
-from assay_conformance.pulsar.timeline.permits import Balance, Grant, OpenPermits, PermitAccount, charged
+from assay_conformance.pulsar.timeline.permits import AvailablePermits, Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
     FINAL_ERRORS,
     PASSING_ERRORS,
-    Parting,
+    HandleEnd,
     Producer,
     ProducerSession,
     Resent,
@@ -69,12 +70,11 @@ from assay_conformance.pulsar.timeline.sends import (
     may_wait_for_partition,
 )
 from assay_conformance.pulsar.timeline.served import SHARED, ServedProducer
-from assay_conformance.pulsar.timeline.setbacks import Setback
 from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription, name_of
 from assay_conformance.pulsar.timeline.timeline import Timeline
 from assay_conformance.pulsar.timeline.troubles import Trouble, Troubles
 from assay_conformance.pulsar.timeline.turns import at_once, is_plain, is_synchronous, turns
-from assay_conformance.pulsar.timeline.waiting import left_waiting, looked_ns, lying
+from assay_conformance.pulsar.timeline.waiting import left_waiting, looked_ns, queued_messages
 
 __all__ = [
     "CUMULATIVE",
@@ -91,6 +91,7 @@ __all__ = [
     "TOLERANCES",
     "AckCall",
     "Answer",
+    "AvailablePermits",
     "Balance",
     "Batch",
     "BatchAck",
@@ -103,21 +104,21 @@ __all__ = [
     "Delivery",
     "Entry",
     "Exercised",
+    "FirstSend",
     "Fit",
     "Grant",
+    "HandleEnd",
     "HandlerCall",
     "Handshake",
     "InFlight",
+    "IncomingMessage",
+    "Interruption",
     "Judged",
-    "Leaving",
     "Limiter",
     "Member",
     "Migration",
     "NotJudged",
-    "Offer",
-    "OpenPermits",
     "Owner",
-    "Parting",
     "PartitionedProducer",
     "Pause",
     "PermitAccount",
@@ -132,7 +133,6 @@ __all__ = [
     "Says",
     "Send",
     "ServedProducer",
-    "Setback",
     "Subscription",
     "Timeline",
     "TimelineCheck",
@@ -153,12 +153,14 @@ __all__ = [
     "charged",
     "check",
     "client_of",
+    "closed_by_application",
     "clusters",
     "each",
     "either",
     "ended_ns",
     "every",
     "how_closed",
+    "incoming_messages",
     "is_keyless",
     "is_plain",
     "is_synchronous",
@@ -166,18 +168,16 @@ __all__ = [
     "known_consumer",
     "known_owner",
     "left_waiting",
-    "let_go",
     "levels_of",
     "listens",
     "looked_ns",
-    "lying",
     "may_wait_for_partition",
     "ms",
     "name_of",
     "not_delivered",
-    "offers",
     "open_places",
     "precedence",
+    "queued_messages",
     "session_for",
     "takes_for_copy",
     "topics_of",

@@ -51,7 +51,7 @@ class Acknowledging(Limiting):
         found = self._batch_entries.get(consumer.handle)
         if found is None:
             seeks = self.events.invokes_of(consumer.handle, "seek")
-            found = batch_entries(self.course(consumer), consumer, seeks)
+            found = batch_entries(self.moments(consumer), consumer, seeks)
             self._batch_entries[consumer.handle] = found
         return found
 

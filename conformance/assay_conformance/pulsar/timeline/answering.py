@@ -8,7 +8,7 @@ from functools import cached_property
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import Event, Fate, Frame
 from assay_conformance.pulsar.timeline.answers import Answer, answers
-from assay_conformance.pulsar.timeline.in_flight import Leaving, leaving
+from assay_conformance.pulsar.timeline.in_flight import FirstSend, first_sends
 from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS, Producer
 from assay_conformance.pulsar.timeline.producing import UNSURE
 from assay_conformance.pulsar.timeline.sending import Sending
@@ -22,9 +22,9 @@ class Answering(Sending):
         """All answers but receipts for the oldest unanswered unit."""
         return answers(self.view)
 
-    def leaving(self, *handles: int) -> Iterator[Leaving]:
+    def first_sends(self, *handles: int) -> Iterator[FirstSend]:
         """Yield every unit of these producers as it is sent for the first time, with what is in flight then."""
-        return leaving(self._tracker, self.answers, handles)
+        return first_sends(self._tracker, self.answers, handles)
 
     @cached_property
     def _out_of_turn(self) -> frozenset[int]:

@@ -15,7 +15,7 @@ from assay_conformance.model.event import Event, Frame, Meta
 from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
 from assay_conformance.pulsar.timeline.deliveries import REDELIVER
-from assay_conformance.pulsar.timeline.offers import Offer, not_delivered, offers
+from assay_conformance.pulsar.timeline.incoming import IncomingMessage, incoming_messages, not_delivered
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 EARLY_NS: Final = TOLERANCES["time-out-early"].slack_ns
@@ -128,11 +128,11 @@ class Arrivals:
         return found
 
     @cached_property
-    def offers(self) -> list[Offer]:
+    def incoming(self) -> list[IncomingMessage]:
         """Complete messages that have to be delivered, unless they took so long that the client may have dropped
         them."""
         whole = (chunk for chunk in self.all if chunk.fate is ChunkFate.COMPLETE and chunk.frame.members)
-        return offers(self._timeline, (chunk.frame for chunk in whole if not self._may_have_expired(chunk)))
+        return incoming_messages(self._timeline, (chunk.frame for chunk in whole if not self._may_have_expired(chunk)))
 
     def expiry_ns(self, consumer: Consumer) -> int:
         """Return how long a consumer keeps an incomplete message; 0 without a limit."""
@@ -161,9 +161,11 @@ class Arrivals:
         return place > 0 and self.is_beyond(chunks[place - 1])
 
 
-def whole_not_delivered(timeline: Timeline, offer: Offer, past: str = "", *causes: Event) -> Iterator[Breach]:
+def whole_not_delivered(
+    timeline: Timeline, incoming: IncomingMessage, past: str = "", *causes: Event
+) -> Iterator[Breach]:
     """Yield a breach for each receive that lacks a complete message; `past` says what had happened to it before."""
     arrivals = timeline.once(Arrivals)
-    kept = [end for end in offer.missed if not arrivals.overflowed(offer.session, end)]
+    kept = [end for end in incoming.missed if not arrivals.overflowed(incoming.session, end)]
     what = f"the last chunk of a whole message{past}"
-    yield from not_delivered(timeline, replace(offer, missed=kept), what, *causes)
+    yield from not_delivered(timeline, replace(incoming, missed=kept), what, *causes)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import bit_of, is_open
 from assay_conformance.model.event import Event, Frame, Invoke, MessageId, Received
 from assay_conformance.pulsar.timeline.consumers import Call, Consumer, Entry
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     AckWritten,
     Delivered,
     Dispatched,
@@ -49,7 +49,7 @@ class BatchEntry:
     ends: Sequence[SessionOver]
     _passing: _Passing
     came: list[Frame] = field(default_factory=list)
-    handed: list[Received] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     asked: dict[int, Call] = field(default_factory=dict)
     called: list[SettleCompleted] = field(default_factory=list)
     acks: list[BatchAck] = field(default_factory=list)
@@ -61,7 +61,7 @@ class BatchEntry:
 
     @property
     def completing(self) -> Call | None:
-        """The call by which the last of its messages was asked for."""
+        """The call that acknowledged the last of its messages."""
         return [*self.asked.values()][self.size - 1] if len(self.asked) >= self.size else None
 
     def acked(self, by: Event) -> set[int]:
@@ -85,11 +85,11 @@ def open_places(frame: Frame, size: int) -> list[int]:
     return [place for place in range(size) if is_open(frame, place)]
 
 
-def batch_entries(course: Iterable[Moment], consumer: Consumer, seeks: Iterable[Invoke]) -> dict[Entry, BatchEntry]:
+def batch_entries(moments: Iterable[Moment], consumer: Consumer, seeks: Iterable[Invoke]) -> dict[Entry, BatchEntry]:
     """Return the batches of a consumer in the order in which they came first."""
     found: dict[Entry, BatchEntry] = {}
     passing, ends = _Passing(seeks), dict[str, list[SessionOver]]()
-    for moment in course:
+    for moment in moments:
         if isinstance(moment, Dispatched):
             frame, entry = moment.event, moment.entry
             size = (None if frame.meta is None else frame.meta.batch) or 0
@@ -98,7 +98,7 @@ def batch_entries(course: Iterable[Moment], consumer: Consumer, seeks: Iterable[
                 found.setdefault(entry, BatchEntry(consumer, entry, size, its_ends, passing)).came.append(frame)
         elif isinstance(moment, Delivered):
             if moment.entry in found:
-                found[moment.entry].handed.append(moment.event)
+                found[moment.entry].received.append(moment.event)
         elif isinstance(moment, SessionOver):
             ends.setdefault(moment.session.topic, []).append(moment)
         elif isinstance(moment, AckWritten):

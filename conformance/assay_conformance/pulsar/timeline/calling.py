@@ -18,7 +18,6 @@ from assay_conformance.model.event import (
 from assay_conformance.pulsar.timeline.calls import CallsAbout
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
 from assay_conformance.pulsar.timeline.consuming import Consuming
-from assay_conformance.pulsar.timeline.courses import Moment, ReceiveEnded, course
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
     called_ns,
@@ -28,6 +27,7 @@ from assay_conformance.pulsar.timeline.handlers import (
     listens,
     occupied,
 )
+from assay_conformance.pulsar.timeline.moments import Moment, ReceiveEnded, moments
 
 
 class Calling(Consuming):
@@ -35,7 +35,7 @@ class Calling(Consuming):
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
-        self._courses: dict[int, list[Moment]] = {}
+        self._moments: dict[int, list[Moment]] = {}
         self._by_entry: dict[int, CallsAbout] = {}
 
     @cached_property
@@ -101,11 +101,11 @@ class Calling(Consuming):
         """Return the messages of its own consumer that an ack or nack names."""
         return self._tracker.calls.get(one.op, ())
 
-    def course(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
+    def moments(self, consumer: Consumer, after: Event | None = None) -> Sequence[Moment]:
         """Return what happened to the messages of a consumer, in order; all of it, or after an event."""
-        found = self._courses.get(consumer.handle)
+        found = self._moments.get(consumer.handle)
         if found is None:
-            found = self._courses[consumer.handle] = course(
+            found = self._moments[consumer.handle] = moments(
                 self._tracker,
                 self.consumer_sessions,
                 consumer,

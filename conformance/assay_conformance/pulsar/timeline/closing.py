@@ -11,7 +11,7 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 _SAYS_NO_REFUSAL: Final = (ErrorClass.TIMEOUT, ErrorClass.TRANSPORT)
 
 
-def let_go(timeline: Timeline, handle: int | None, *, was_away: bool) -> Completion | None:
+def closed_by_application(timeline: Timeline, handle: int | None, *, was_away: bool) -> Completion | None:
     """Return the end of the call by which the application closed a producer or consumer. The call succeeded, or the
     client refused it, which counts only if it had no connection (`was_away`): with one, a broker may have been the
     reason.

@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSessio
 from assay_conformance.pulsar.timeline.deliveries import Deliveries, Delivery
 from assay_conformance.pulsar.timeline.loading import reloads
 from assay_conformance.pulsar.timeline.occurring import Occurring
-from assay_conformance.pulsar.timeline.pauses import Pause, asks_since, pauses
+from assay_conformance.pulsar.timeline.pauses import Pause, pauses, unpaused_since_ns
 from assay_conformance.pulsar.timeline.permits import PermitAccount, account_of, broker_account, client_account
 from assay_conformance.pulsar.timeline.serving import subscriptions
 from assay_conformance.pulsar.timeline.subscriptions import Subscription, shrinking_topics
@@ -76,9 +76,9 @@ class Consuming(Occurring):
         """When consumers were paused, in order."""
         return list(pauses(self.events))
 
-    def asks_since(self, consumer: Consumer, event: Event) -> int | None:
+    def unpaused_since_ns(self, consumer: Consumer, event: Event) -> int | None:
         """Return since when a consumer was not paused at an event; None if it may have been paused."""
-        return asks_since(self.pauses, consumer, event)
+        return unpaused_since_ns(self.pauses, consumer, event)
 
     @cached_property
     def table_views(self) -> list[TableView]:

@@ -25,7 +25,7 @@ CUMULATIVE: Final = "Cumulative"
 class Delivery:
     """One MESSAGE and what happened to it. Its `entry` may hold several messages.
 
-    `handed`: its messages as the application got them; those of a copy that came before may be among them.
+    `received`: its messages as the application got them; those of a copy that came before may be among them.
     `calls`: acks and nacks of the application that name one of these. (Cumulative ones of later messages:
     `Timeline.calls_about`.)
     """
@@ -33,7 +33,7 @@ class Delivery:
     session: ConsumerSession
     frame: Frame
     entry: Entry
-    handed: tuple[Received, ...] = ()
+    received: tuple[Received, ...] = ()
     calls: tuple[Call, ...] = ()
     acks: tuple[Frame, ...] = ()
     """ACKs that the client wrote: those that name its entry, and cumulative ones of a later entry."""
@@ -106,7 +106,7 @@ class Deliveries:
                 self._asked(session, owner, frame)
             elif from_client(frame) and plain_acks(frame):
                 self._acked(session, owner, frame)
-        self._handed_over(tracker)
+        self._note_received(tracker)
 
     def copies(self, consumer: Consumer, entry: Entry) -> list[Delivery]:
         """Return every time that an entry was sent to a consumer, in order."""
@@ -156,13 +156,13 @@ class Deliveries:
             for delivery in named:
                 delivery.acks = (*delivery.acks, frame)
 
-    def _handed_over(self, tracker: Tracker) -> None:
+    def _note_received(self, tracker: Tracker) -> None:
         for handle, received in tracker.received.items():
             for message in received:
                 entry = tracker.entries.get(message.seq)
                 delivery = None if entry is None else _before(self._copies.get((handle, entry), ()), message)
                 if delivery is not None:
-                    delivery.handed = (*delivery.handed, message)
+                    delivery.received = (*delivery.received, message)
                     self.of_received[message.seq] = delivery
         for call in _calls(tracker):
             delivery = self.of_received.get(call.message.seq)
@@ -188,7 +188,7 @@ def _before(copies: Sequence[Delivery], message: Received) -> Delivery | None:
 
 def _had(copy: Delivery, message: Received) -> bool:
     """Return whether a message was delivered of a copy."""
-    return any(one.message_id == message.message_id for one in copy.handed)
+    return any(one.message_id == message.message_id for one in copy.received)
 
 
 def _counted(copy: Delivery) -> int:

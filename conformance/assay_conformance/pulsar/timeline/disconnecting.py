@@ -51,7 +51,7 @@ class Disconnecting(Requesting):
         return frozenset(closed.conn for closed in left_unused(self._tracker.history))
 
     @cached_property
-    def interruptions(self) -> Sequence[Closed]:
+    def disconnections(self) -> Sequence[Closed]:
         """Ends of all other connections: of those on which something was registered, or waited for."""
         return [closed for closed in self.events.of(Closed) if closed.conn not in self.left_unused]
 

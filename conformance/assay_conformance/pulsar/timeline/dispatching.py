@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
 
-def orphan(timeline: Timeline, subscription: Subscription) -> Position | None:
+def undispatchable_chunk(timeline: Timeline, subscription: Subscription) -> Position | None:
     """Return the first chunk that a Shared subscription dispatches to no consumer, and after which it reads nothing:
     the first chunk of its message is acknowledged or not stored before it, and it is not (SharedConsumerAssignor).
     """

@@ -44,7 +44,7 @@ class InFlight:
             self.messages[handle, topic] += sign
 
 
-class Leaving(NamedTuple):
+class FirstSend(NamedTuple):
     """A unit that is sent for the first time, and what is in flight with it. The latter is valid until the next one."""
 
     handle: int
@@ -58,7 +58,7 @@ class Leaving(NamedTuple):
         return self.in_flight.messages[self.handle, self.unit.line.topic]
 
 
-def leaving(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[int]) -> Iterator[Leaving]:
+def first_sends(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[int]) -> Iterator[FirstSend]:
     """Yield every unit of these producers, in order of their first SEND."""
     handles, odd = set(handles), dict[int, int]()
     for answer in answers:
@@ -75,7 +75,7 @@ def leaving(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[int])
     for _, leaves, handle, unit in sorted(steps, key=lambda step: step[0]):
         if leaves:
             now._leaves(handle, unit, _succeeding(tracker, handle, unit))
-            yield Leaving(handle, unit, unit.first, now)
+            yield FirstSend(handle, unit, unit.first, now)
         else:
             now._is_answered(handle, unit)
 

@@ -9,7 +9,7 @@ from typing import Final
 from assay_conformance.checks.leaving import LEAVING
 from assay_conformance.history.events import first_of
 from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Event, Invoke, Outcome
-from assay_conformance.pulsar.timeline.producers import Parting, Producer, Send
+from assay_conformance.pulsar.timeline.producers import HandleEnd, Producer, Send
 from assay_conformance.pulsar.timeline.producing import Producing
 
 _CERTAIN: Final = (Outcome.OK, Outcome.FAIL)
@@ -44,11 +44,11 @@ class Opening(Producing):
         return self._tracker.lines.burst
 
     @property
-    def closings(self) -> Mapping[int, Parting]:
+    def closings(self) -> Mapping[int, HandleEnd]:
         """Handle of each producer -> what ends it."""
         return self._tracker.lines.closings
 
-    def closing(self, handle: int | None) -> Parting | None:
+    def closing(self, handle: int | None) -> HandleEnd | None:
         """Return what ends a producer or consumer: the call that closes it or its client, or the end of its process."""
         consumer = self.consumer(handle)
         return self.closings.get(-1 if handle is None else handle) if consumer is None else consumer.closing

@@ -39,7 +39,7 @@ def pauses(events: Events) -> Iterator[Pause]:
             yield Pause(call.handle, call, held if is_held else None, resume, resumed)
 
 
-def asks_since(found: list[Pause], consumer: Consumer, event: Event) -> int | None:
+def unpaused_since_ns(found: list[Pause], consumer: Consumer, event: Event) -> int | None:
     """Return since when a consumer, open at an event, was not paused; None where it may have been, at the event."""
     since_ns = 0
     for pause in found:

@@ -89,7 +89,7 @@ class Balance(NamedTuple):
     garbled: bool = False
 
     @property
-    def outstanding(self) -> int:
+    def available(self) -> int:
         """Available permits."""
         return self.granted - self.charged
 
@@ -113,10 +113,10 @@ class Balance(NamedTuple):
         )
 
 
-class OpenPermits(NamedTuple):
+class AvailablePermits(NamedTuple):
     """How many permits were available at a moment, and the FLOW since which some had been, without interruption."""
 
-    outstanding: int
+    available: int
     since: Frame | None
 
 
@@ -163,17 +163,17 @@ class PermitAccount:
         return [Grant(self, frame, place, balance) for place, (frame, balance) in steps if frame.command == "FLOW"]
 
     @cached_property
-    def supplies(self) -> dict[int, OpenPermits]:
+    def available_before(self) -> dict[int, AvailablePermits]:
         """Number of a MESSAGE -> the permits available before it."""
-        found = zip(self.frames, chain([OpenPermits(0, None)], _supplies(self.frames)), strict=False)
+        found = zip(self.frames, chain([AvailablePermits(0, None)], _supplies(self.frames)), strict=False)
         return {frame.seq: supply for frame, supply in found if frame.command == "MESSAGE"}
 
     @property
-    def left(self) -> OpenPermits:
+    def left(self) -> AvailablePermits:
         """The permits available when its session ends: a FLOW that crosses the broker's CLOSE_CONSUMER reaches no
         consumer."""
         frames = [one for one in self.frames if one.command == "MESSAGE" or not self.session.had_ended(one)]
-        *_, last = OpenPermits(0, None), *_supplies(frames)
+        *_, last = AvailablePermits(0, None), *_supplies(frames)
         return last
 
     @property
@@ -211,12 +211,12 @@ class PermitAccount:
         return found
 
 
-def _supplies(frames: Iterable[Frame]) -> Iterator[OpenPermits]:
+def _supplies(frames: Iterable[Frame]) -> Iterator[AvailablePermits]:
     """Yield the available permits after each frame: fewer than 0 after a batch of more messages than permits."""
     since = None
     for frame, balance in _balances(Balance(), frames):
-        since = None if balance.outstanding <= 0 else since or frame
-        yield OpenPermits(balance.outstanding, since)
+        since = None if balance.available <= 0 else since or frame
+        yield AvailablePermits(balance.available, since)
 
 
 def _balances(balance: Balance, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Balance]]:

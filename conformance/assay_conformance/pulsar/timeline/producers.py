@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from assay_conformance.checks.lines import HandleEnd, OddAnswer, Resent, Unit
 from assay_conformance.checks.lines import Line as Producer
-from assay_conformance.checks.lines import OddAnswer, Parting, Resent, Unit
 from assay_conformance.checks.tracker import Operation as Send
 from assay_conformance.checks.tracker import ProducerSession
 
 __all__ = [
     "FINAL_ERRORS",
     "PASSING_ERRORS",
+    "HandleEnd",
     "OddAnswer",
-    "Parting",
     "Producer",
     "ProducerSession",
     "Resent",

@@ -13,8 +13,8 @@ from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, 
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline.handlers import called_ns
+from assay_conformance.pulsar.timeline.interruptions import Interruption
 from assay_conformance.pulsar.timeline.sends import ended_ns
-from assay_conformance.pulsar.timeline.setbacks import Setback
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -110,10 +110,10 @@ def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozen
     return opening > 1
 
 
-def _away(timeline: Timeline) -> Intervals[Setback]:
-    """Return the setbacks that are under way, from when to when."""
+def _away(timeline: Timeline) -> Intervals[Interruption]:
+    """Return the interruptions that are under way, from when to when."""
     return Intervals(
-        Interval(one.event.seq, None if one.over is None else one.over.seq, one) for one in timeline.setbacks
+        Interval(one.event.seq, None if one.over is None else one.over.seq, one) for one in timeline.interruptions
     )
 
 

@@ -43,7 +43,7 @@ def supplies(
         supply = found.setdefault((session.topic, session.subscription), Supply(session))
         supply.is_unclear = supply.is_unclear or supply.session is not session or bool(event.redelivery_count)
         supply.sent += counted(view, event.messages)
-        permits = account_of(session).supplies[event.seq].outstanding - charged(event)
+        permits = account_of(session).available_before[event.seq].available - charged(event)
         if supply.exhausted_ns is None and (permits <= 0 or supply.sent >= stored[session.topic]):
             supply.exhausted_ns = event.t_ns
     return found

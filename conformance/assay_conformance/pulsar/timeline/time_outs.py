@@ -99,7 +99,7 @@ def waits_for_receipt(timeline: Timeline, handle: int, at: Event, *, for_ever: b
         or _is_held_back(timeline, at)
         or _is_refused(timeline, handle, at)
         or _is_unanswered(timeline, handle, at)
-        or _is_set_back(timeline, handle, at)
+        or _is_interrupted(timeline, handle, at)
     )
 
 
@@ -178,12 +178,12 @@ def _is_unanswered(timeline: Timeline, handle: int, at: Event) -> bool:
     return False
 
 
-def _is_set_back(timeline: Timeline, handle: int, at: Event) -> bool:
+def _is_interrupted(timeline: Timeline, handle: int, at: Event) -> bool:
     """Return whether it was interrupted so shortly before that what is sent again may have no answer yet: it was
     disconnected from its topic, tried to reconnect or was admitted again.
     """
-    setbacks = (one for producer in timeline.producers_of(handle) for one in timeline.setbacks_of(producer))
-    moments = (one for met in setbacks for one in (met.event, *met.attempts, met.over) if one is not None)
+    interruptions = (one for producer in timeline.producers_of(handle) for one in timeline.interruptions_of(producer))
+    moments = (one for met in interruptions for one in (met.event, *met.attempts, met.over) if one is not None)
     return any(one.seq < at.seq and not timeline.bounds.is_past("answer", one.t_ns, at.t_ns) for one in moments)
 
 

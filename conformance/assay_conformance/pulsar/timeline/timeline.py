@@ -1,4 +1,4 @@
-"""The relations of one attempt, each derived when it is first asked for."""
+"""The relations of one attempt, each derived when it is first used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay_conformance.model.event import Event
 from assay_conformance.pulsar.timeline.acknowledging import Acknowledging
 from assay_conformance.pulsar.timeline.consumers import Consumer
 from assay_conformance.pulsar.timeline.disconnecting import Disconnecting
+from assay_conformance.pulsar.timeline.interruptions import Interruption, interruptions
 from assay_conformance.pulsar.timeline.producers import Producer
 from assay_conformance.pulsar.timeline.rows import judged_rows
-from assay_conformance.pulsar.timeline.setbacks import Setback, setbacks
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Timeline(Disconnecting, Acknowledging):
             self._derived[relation] = relation(self)
         return self._derived[relation]  # type: ignore[no-any-return]
 
-    def let_go(self) -> None:
+    def forget(self) -> None:
         """Forget what `once` derived: a relation may hold the timeline, which would keep the whole attempt until a
         collection of garbage, and that has to walk through every event."""
         self._derived.clear()
@@ -57,14 +57,14 @@ class Timeline(Disconnecting, Acknowledging):
         return judged_rows(self.view)
 
     @cached_property
-    def setbacks(self) -> list[Setback]:
+    def interruptions(self) -> list[Interruption]:
         """The interruptions of producers and consumers that had been admitted to a topic before."""
-        return setbacks(self)
+        return interruptions(self)
 
-    def setbacks_of(self, owner: Producer | Consumer) -> Sequence[Setback]:
+    def interruptions_of(self, owner: Producer | Consumer) -> Sequence[Interruption]:
         """Return the interruptions of a producer or consumer."""
-        return self._setbacks_by_owner.get(id(owner), ())
+        return self._interruptions_by_owner.get(id(owner), ())
 
     @cached_property
-    def _setbacks_by_owner(self) -> dict[int, list[Setback]]:
-        return grouped(self.setbacks, lambda one: id(one.owner))
+    def _interruptions_by_owner(self) -> dict[int, list[Interruption]]:
+        return grouped(self.interruptions, lambda one: id(one.owner))

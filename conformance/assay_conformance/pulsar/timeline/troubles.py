@@ -6,7 +6,7 @@ affected.
 | a call of it | the call         | its end, where that came later than an answer, or was a failure |
 | its message  | the MESSAGE      | the application got it, where it did that late, or never        |
 | its handler  | the call of that | its end                                                         |
-| its nack     | the nack         | the client asked for the message again                          |
+| its nack     | the nack         | the client requested redelivery                          |
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Troubles:
 
     def __init__(self, timeline: Timeline) -> None:
         self._of: dict[int, list[Trouble]] = {}
-        found = chain(_calls(timeline), _lying(timeline), _handlers(timeline), _nacked(timeline))
+        found = chain(_calls(timeline), _unread(timeline), _handlers(timeline), _nacked(timeline))
         for trouble in sorted(found, key=lambda one: (one.since_ns, -one.until_ns)):
             there = self._of.setdefault(trouble.handle, [])
             if not there or there[-1].until_ns < trouble.until_ns:
@@ -82,17 +82,17 @@ def _calls(timeline: Timeline) -> Iterator[Trouble]:
                 yield Trouble(call.handle, call, verb, "went on", call.t_ns, until_ns)
 
 
-def _lying(timeline: Timeline) -> Iterator[Trouble]:
+def _unread(timeline: Timeline) -> Iterator[Trouble]:
     for delivery in timeline.deliveries:
         consumer, ended = delivery.session.consumer, delivery.session.ended
-        until_ns = timeline.bounds.until(*delivery.handed[:1], ended)
-        is_long = not delivery.handed or until_ns - delivery.frame.t_ns > _LEAST_NS
+        until_ns = timeline.bounds.until(*delivery.received[:1], ended)
+        is_long = not delivery.received or until_ns - delivery.frame.t_ns > _LEAST_NS
         if consumer is not None and delivery.came and is_long:
             yield Trouble(
                 consumer.handle,
                 delivery.frame,
                 "a message",
-                "lay unread",
+                "waited unread",
                 delivery.frame.t_ns,
                 until_ns,
             )

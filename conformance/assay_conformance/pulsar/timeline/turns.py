@@ -121,7 +121,7 @@ def _receipts(timeline: Timeline) -> Iterator[Turn]:
 
 def _receives(timeline: Timeline) -> Iterator[Turn]:
     moved = {call.handle for verb in _MOVES for call in timeline.events.invokes(verb)}
-    brought = {one.handed[0].seq: one for one in timeline.deliveries if one.handed and is_plain(one)}
+    brought = {one.received[0].seq: one for one in timeline.deliveries if one.received and is_plain(one)}
     for end in timeline.ends("receive"):
         consumer = timeline.consumer(end.handle)
         if consumer is None or consumer.handle in moved or listens(consumer) or end.outcome is not Outcome.OK:

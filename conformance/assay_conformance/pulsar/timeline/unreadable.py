@@ -70,8 +70,8 @@ class Ending(NamedTuple):
 
 
 class UnreadableMessages:
-    """All of the attempt that came to known consumers, in order. One that was held back until its consumer came again,
-    or that is of an epoch before the one its client asked for, has no ending. `frames`: by connection, those of all
+    """All of the attempt that came to known consumers, in order. One that was held back until its consumer reconnected,
+    or that is of an epoch before the one its client requested, has no ending. `frames`: by connection, those of all
     consumers."""
 
     def __init__(self, timeline: Timeline, error_of: Callable[[Frame], str | None]) -> None:

@@ -18,7 +18,7 @@ def looked_ns(timeline: Timeline, consumer: Consumer, since_ns: int) -> int:
     return since_ns + round((number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS)
 
 
-def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
+def queued_messages(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:
     """Yield the messages that had arrived for a consumer by an event and were in its queue.
 
     It came for the first time, whole and on a session that lasts, and had neither been delivered nor covered by a
@@ -30,7 +30,7 @@ def lying(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Deli
             continue
         is_over = session.had_ended(until)
         copies = (one for one in timeline.copies(consumer, delivery.entry) if one.frame.seq >= frame.seq)
-        is_handed = any(message.seq < until.seq for copy in copies for message in copy.handed)
+        is_handed = any(message.seq < until.seq for copy in copies for message in copy.received)
         is_first = not delivery.is_repeat and not frame.redelivery_count
         if is_first and not is_over and not is_handed and not timeline.is_ack_asked(consumer, delivery.entry, until):
             yield delivery
@@ -41,7 +41,7 @@ def left_waiting(timeline: Timeline, consumer: Consumer, end: Completion) -> Del
 
     None where there is none. Raises `TooBusyError` where the machine was too busy to say.
     """
-    for delivery in lying(timeline, consumer, end):
+    for delivery in queued_messages(timeline, consumer, end):
         since_ns = looked_ns(timeline, consumer, max(delivery.frame.t_ns, called_ns(end)))
         if timeline.bounds.is_overdue("answer", since_ns, end.t_ns, what="a message"):
             return delivery

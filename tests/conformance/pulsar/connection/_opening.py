@@ -1,4 +1,4 @@
-"""Openings that meet a setback, both ways."""
+"""Openings that meet a failure, both ways."""
 
 from __future__ import annotations
 

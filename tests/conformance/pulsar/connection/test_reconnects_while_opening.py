@@ -188,7 +188,7 @@ def test_opening_that_looked_a_partition_up_again_has_no_excuse_of_its_refusal()
     assert _partition_refused_beside_another(looked_up=0).judged()[0] == ["gave-up"]
 
 
-def test_setback_that_comes_while_the_word_of_the_end_is_on_its_way_is_none() -> None:
+def test_failure_that_comes_while_the_word_of_the_end_is_on_its_way_is_none() -> None:
     story = asking()
     done_ns = story.now_ns
     story.after(5)

@@ -13,7 +13,7 @@ from assay_conformance.pulsar.checks.connection.reconnects_while_opening import 
 from assay_conformance.pulsar.checks.connection.retries_service_not_ready import retries_service_not_ready
 
 
-def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
+def test_refusal_of_another_that_comes_back_is_no_failure() -> None:
     story = Script()
     story.producer()
     asked = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})

@@ -387,7 +387,7 @@ def test_opening_that_was_told_to_try_again_later_may_last_until_its_time_is_ove
 
 
 @pytest.mark.parametrize(("since_ms", "codes"), [(9_900, []), (5_000, ["operation-never-ended"])])
-def test_send_of_a_producer_that_is_set_back_again_and_again_may_wait(since_ms: int, codes: list[str]) -> None:
+def test_send_of_a_producer_that_is_interrupted_again_and_again_may_wait(since_ms: int, codes: list[str]) -> None:
     story = Script()
     story.producer(send_timeout_ms=30_000)
     asked = story.send(0)

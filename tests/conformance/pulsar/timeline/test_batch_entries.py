@@ -45,7 +45,7 @@ def test_batch_that_comes_again_is_one_with_two_deliveries() -> None:
     story = Consuming()
     story.gets_batch(0, 2)
     story.gets_batch(0, 2, ack_set=(0b10,), only=(1,))
-    counts = asked(story, lambda timeline: (len(_batch(timeline).came), len(_batch(timeline).handed)))
+    counts = asked(story, lambda timeline: (len(_batch(timeline).came), len(_batch(timeline).received)))
     assert counts == (2, 3)
 
 

@@ -23,21 +23,21 @@ def _of(story: Script, question: Callable[[list[Delivery]], object]) -> object:
     return asked(story, lambda timeline: question(timeline.deliveries))
 
 
-def test_message_is_handed_over_with_the_last_copy_that_had_come() -> None:
+def test_message_is_note_received_with_the_last_copy_that_had_come() -> None:
     story = _story()
     story.message(0)
     first = story.received(0)
     story.message(0, redelivery_count=1)
     second = story.received(0)
-    assert _of(story, lambda deliveries: [one.handed for one in deliveries]) == [(first,), (second,)]
+    assert _of(story, lambda deliveries: [one.received for one in deliveries]) == [(first,), (second,)]
 
 
-def test_message_that_waited_while_another_copy_came_is_handed_over_with_its_own() -> None:
+def test_message_that_waited_while_another_copy_came_is_note_received_with_its_own() -> None:
     story = _story()
     story.message(0)
     story.message(0, redelivery_count=1)
     first, second = story.received(0), story.received(0, redelivery_count=1)
-    assert _of(story, lambda deliveries: [one.handed for one in deliveries]) == [(first,), (second,)]
+    assert _of(story, lambda deliveries: [one.received for one in deliveries]) == [(first,), (second,)]
 
 
 def test_message_that_a_fault_swallowed_was_dispatched_and_did_not_come() -> None:

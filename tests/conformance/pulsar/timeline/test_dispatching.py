@@ -7,7 +7,7 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import Meta
-from assay_conformance.pulsar.timeline.dispatching import orphan
+from assay_conformance.pulsar.timeline.dispatching import undispatchable_chunk
 
 
 @pytest.mark.parametrize(("acked", "expected"), [((), None), ((0,), (1, 1)), ((0, 1), None)])
@@ -22,4 +22,4 @@ def test_chunk_behind_an_acknowledged_first_one_goes_to_no_consumer(
         story.message(chunk)
     for entry in acked:
         story.ack_frame(entry)
-    assert asked(story, lambda timeline: orphan(timeline, timeline.subscriptions[0])) == expected
+    assert asked(story, lambda timeline: undispatchable_chunk(timeline, timeline.subscriptions[0])) == expected

@@ -25,7 +25,7 @@ def _only(timeline: Timeline) -> PermitAccount:
 
 
 def _outstanding(story: Script, *moments: Event) -> list[int]:
-    return asked(story, lambda timeline: [_only(timeline).at(moment).outstanding for moment in moments])
+    return asked(story, lambda timeline: [_only(timeline).at(moment).available for moment in moments])
 
 
 def test_balance_at_any_moment_is_what_was_granted_and_not_charged_by_then() -> None:
@@ -51,7 +51,7 @@ def test_messages_that_a_fault_swallowed_are_charged_by_the_broker_alone() -> No
     lost = story.message(0, sides=Sides.SENDER)
     both = asked(
         story,
-        lambda timeline: [account.at(lost).outstanding for account in (_only(timeline), _broker(timeline))],
+        lambda timeline: [account.at(lost).available for account in (_only(timeline), _broker(timeline))],
     )
     assert both == [4, 3]
 

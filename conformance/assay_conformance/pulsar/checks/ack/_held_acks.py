@@ -1,4 +1,4 @@
-"""Acknowledgments that a client holds for its group interval, while their message comes again."""
+"""Acknowledgments that a client holds for its group interval, while their message is redelivered."""
 
 from __future__ import annotations
 

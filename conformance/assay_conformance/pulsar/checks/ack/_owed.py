@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import AckCall, Call, ConsumerSession, Sa
 
 
 class Owed(NamedTuple):
-    """`since`: the call, or its end, from which on an ACK is owed; `left`: the first ACK behind it that settles its
+    """`since`: the call, or its end, from which on an ACK is owed; `left`: the first ACK after it that settles its
     entry; `over`: what was over first."""
 
     ack: AckCall

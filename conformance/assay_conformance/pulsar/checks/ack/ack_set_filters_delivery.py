@@ -39,7 +39,7 @@ def _handed(timeline: Timeline) -> Iterator[_Handed]:
 
 def _handed_of(batch: BatchEntry) -> Iterator[_Handed]:
     left, filtered = Counter[int](), None
-    events: list[Frame | Received] = [*batch.intact, *batch.handed]
+    events: list[Frame | Received] = [*batch.intact, *batch.received]
     for event in sorted(events, key=lambda one: one.seq):
         if isinstance(event, Frame):
             places = open_places(event, batch.size)

@@ -30,21 +30,21 @@ SERVED_NS: Final = 2 * SETTLED_NS
 @dataclass(slots=True)
 class _Named:
     """An entry that was sent. `all` and `left`: a bit for each of its messages, and for each that no ACK has settled.
-    `telling`: the ACK that would be read otherwise by a broker that errs: it names one message, or clears other bits
+    `decisive`: the ACK that would be read otherwise by a broker that errs: it names one message, or clears other bits
     than one before it. `holder`: to whom it was sent last."""
 
     all: int
     left: int
     holder: Member
     last: Frame | None = None
-    telling: Frame | None = None
+    decisive: Frame | None = None
 
     def settle(self, id: MessageId, words: tuple[int, ...], ack: Frame) -> None:
         """Settle messages by an individual ACK, with an ack_set or without."""
         cleared = self.all & ~bits_of(words) if words else self.all
         if self.left & cleared:
             if (not words and id.batch_index >= 0) or (words and self.all & ~self.left & ~cleared):
-                self.telling = ack
+                self.decisive = ack
             self.left &= ~cleared
             self.last = ack
 
@@ -76,10 +76,10 @@ def applies_to_named_messages(timeline: Timeline) -> Says:
     closed = [one for one in timeline.events.of(Closed) if one.by is ClosedBy.BROKER]
     for subscription in timeline.steady_subscriptions:
         if subscription.deliveries:
-            yield from _Course(timeline, subscription).says([*closed, *timeline.reloads(subscription.topic)])
+            yield from _Walk(timeline, subscription).says([*closed, *timeline.reloads(subscription.topic)])
 
 
-class _Course:
+class _Walk:
     """What happened to one subscription."""
 
     def __init__(self, timeline: Timeline, subscription: Subscription) -> None:
@@ -184,7 +184,7 @@ class _Course:
         if not self._subscription.durable:
             self._kept = _Kept()
         named = self._kept.named.values()
-        yield from (Exercised(member.joined) for one in named if one.telling is not None and not one.left)
+        yield from (Exercised(member.joined) for one in named if one.decisive is not None and not one.left)
 
     def _untaken(self) -> Says:
         """Judge whether an entry that only a void ACK covers still comes to a consumer that it is owed to."""
@@ -203,7 +203,7 @@ class _Course:
                 return
 
     def _permits_left(self, member: Member) -> int:
-        return self._timeline.broker_account(member.session).left.outstanding
+        return self._timeline.broker_account(member.session).left.available
 
     def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
         """Return whether the member came after the ACK, with permits while no consumer had the entry."""

@@ -23,12 +23,12 @@ from assay_conformance.pulsar.timeline import (
     ms,
     open_places,
 )
-from assay_conformance.pulsar.timeline.courses import SessionOver, SettleCompleted
+from assay_conformance.pulsar.timeline.moments import SessionOver, SettleCompleted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Delivery:
-    """A batch as it came, until it came again. `closed`: messages that came settled, now or before;
+    """A batch as it came, until it was redelivered. `closed`: messages that came settled, now or before;
     `called`: acks of its messages that succeeded, by place; `reached`: likewise, cumulative ones. It has neither where
     an earlier copy was still to be delivered: which of the two a call is about is not known then."""
 
@@ -58,7 +58,7 @@ class _Ack(NamedTuple):
 def _deliveries(batch: BatchEntry) -> Iterator[_Delivery]:
     came, closed, copies = batch.intact, frozenset[int](), 0
     for frame, again in zip_longest(came, came[1:]):
-        is_mixed = copies > sum(message.seq < frame.seq for message in batch.handed)
+        is_mixed = copies > sum(message.seq < frame.seq for message in batch.received)
         places = open_places(frame, batch.size)
         compacted = {place for place, member in enumerate(frame.members) if member.compacted_out}
         copies += len(places)

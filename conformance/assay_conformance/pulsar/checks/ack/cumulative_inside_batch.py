@@ -18,7 +18,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import AckWritten, Dispatched, SessionOver, SettleCalled
+from assay_conformance.pulsar.timeline.moments import AckWritten, Dispatched, SessionOver, SettleCalled
 
 
 @dataclass(slots=True)
@@ -37,13 +37,13 @@ class _Reach:
     sent: dict[Entry, Frame] = field(default_factory=dict)
 
 
-class _Course:
+class _Walk:
     """Of one consumer. `reached` is of whatever delivery, on whatever session."""
 
     def __init__(self, timeline: Timeline, consumer: Consumer) -> None:
         self._timeline = timeline
         self._holds = holds_acks(timeline.view, consumer)
-        self._moments = timeline.course(consumer)
+        self._moments = timeline.moments(consumer)
         self._sessions: dict[int, _Reach] = {}
         self._reached: dict[str, Entry] = {}
         self._batches = timeline.batch_entries(consumer)
@@ -134,7 +134,7 @@ def cumulative_inside_batch(timeline: Timeline) -> Says:
     asked = any(ack.call.cumulative for ack in timeline.ack_calls)
     if asked or any(ack.ack_type == CUMULATIVE for ack in timeline.events.frames("ACK")):
         for consumer in batched_consumers(timeline, index_ack=False):
-            yield from _Course(timeline, consumer).says()
+            yield from _Walk(timeline, consumer).says()
 
 
 def _leaves_in_time(timeline: Timeline, then: Frame, call: Call) -> Says:

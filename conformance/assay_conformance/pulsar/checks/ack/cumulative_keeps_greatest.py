@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCalled
+from assay_conformance.pulsar.timeline.moments import AckWritten, SessionOver, SettleCalled
 
 
 @dataclass(slots=True)
@@ -63,15 +63,15 @@ class _Ack(NamedTuple):
     merges: bool
 
 
-def _course(timeline: Timeline, consumer: Consumer) -> Says:
-    """Judge the course of a consumer.
+def _walk(timeline: Timeline, consumer: Consumer) -> Says:
+    """Judge what happened to the messages of a consumer.
 
     `reached`: by calls on sessions that are over, or on none; a client need not send what does not go beyond.
     """
     sessions: dict[int, _Session] = {}
     reached: dict[str, Entry] = {}
     holds = holds_acks(timeline.view, consumer)
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         if isinstance(moment, SettleCalled) and moment.call.cumulative:
             end = moment.call.operation.completion
             refused = end is not None and end.outcome in REFUSED
@@ -124,7 +124,7 @@ def cumulative_keeps_greatest(timeline: Timeline) -> Says:
     cumulative = {ack.handle for ack in timeline.ack_calls if ack.call.cumulative}
     for consumer in timeline.consumers:
         if consumer.handle in cumulative:
-            yield from _course(timeline, consumer)
+            yield from _walk(timeline, consumer)
 
 
 def _judge_greatest(timeline: Timeline, ack: _Ack) -> Says:

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCompleted
+from assay_conformance.pulsar.timeline.moments import AckWritten, SessionOver, SettleCompleted
 
 MAX_IDS: Final = 1_000
 """What fits one command, as in the Java client."""
@@ -54,7 +54,7 @@ class _Session:
 def _acks(timeline: Timeline) -> Iterator[_Ack]:
     for consumer in timeline.consumers if timeline.events.frames("ACK") else ():
         sessions: dict[int, _Session] = {}
-        for moment in timeline.course(consumer):
+        for moment in timeline.moments(consumer):
             if isinstance(moment, SettleCompleted):
                 call = moment.call
                 single = not moment.is_nack and not call.cumulative and not of_batch(call.message.message_id)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import elapsed, of_batch
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import AckWritten, SessionOver, SettleCalled, SettleCompleted
+from assay_conformance.pulsar.timeline.moments import AckWritten, SessionOver, SettleCalled, SettleCompleted
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ def _groups(timeline: Timeline) -> Iterator[_Group]:
 
 def _groups_of(timeline: Timeline, consumer: Consumer) -> Iterator[_Group]:
     sessions: dict[int, _Gathering] = {}
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         if isinstance(moment, SettleCalled):
             call = moment.call
             is_kept = not of_batch(call.message.message_id) or timeline.setting(consumer, "batch_index_ack")

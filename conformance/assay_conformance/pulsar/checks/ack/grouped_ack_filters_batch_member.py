@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from assay_conformance.checks.consumption import holds_acks, in_force, is_open, of_batch
 from assay_conformance.pulsar.checks.ack._held_acks import HeldAck, judge_delivered_again
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, check, each
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     AckWritten,
     Delivered,
     Dispatched,
@@ -16,7 +16,7 @@ from assay_conformance.pulsar.timeline.courses import (
 )
 
 
-class _Course:
+class _Walk:
     """Of the batches of one consumer, on one session after the other. `came`: how often an entry came there; `handed`:
     how often the application got one of its messages, by its place."""
 
@@ -27,7 +27,7 @@ class _Course:
         self._handed: Counter[tuple[Entry, int]] = Counter()
 
     def says(self) -> Says:
-        for moment in self._timeline.course(self._consumer):
+        for moment in self._timeline.moments(self._consumer):
             match moment:
                 case SettleCalled() if of_batch(moment.call.message.message_id):
                     self._is_asked(moment)
@@ -114,6 +114,6 @@ def _consumers(timeline: Timeline) -> Iterator[Consumer]:
 
 @check("ack.grouped-ack-filters-batch-member", of=_consumers)
 def grouped_ack_filters_batch_member(timeline: Timeline, consumer: Consumer) -> Says:
-    """ack.grouped-ack-filters-batch-member: of a batch that comes again, messages whose acknowledgment is pending are
-    dropped."""
-    yield from _Course(timeline, consumer).says()
+    """ack.grouped-ack-filters-batch-member: of a batch that is redelivered, messages whose acknowledgment is pending
+    are dropped."""
+    yield from _Walk(timeline, consumer).says()

@@ -18,7 +18,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     AckWritten,
     Delivered,
     Dispatched,
@@ -29,7 +29,7 @@ from assay_conformance.pulsar.timeline.courses import (
 from assay_conformance.pulsar.timeline.permits import queue_of
 
 
-class _Course:
+class _Walk:
     """Of the messages of one consumer. `reached`: topic -> the furthest cumulative ack: what it covers stays covered
     when its ACK has left. `copies`: how often an entry came that was not delivered yet. `used`: messages that each
     session had to drop."""
@@ -44,7 +44,7 @@ class _Course:
         self._seeks = [call.seq for call in timeline.events.invokes_of(consumer.handle, "seek")]
 
     def says(self) -> Says:
-        for moment in self._timeline.course(self._consumer):
+        for moment in self._timeline.moments(self._consumer):
             if isinstance(moment, SettleCalled):
                 if not moment.is_nack and moment.session is not None and not of_batch(moment.call.message.message_id):
                     self._held.setdefault(moment.entry, HeldAck(moment.call, self._copies[moment.entry]))
@@ -179,4 +179,4 @@ def grouped_ack_filters_redelivery(timeline: Timeline) -> Says:
     and its permit returned."""
     for consumer in timeline.consumers:
         if any(call.invoke.verb == "ack" for call in timeline.calls(consumer)):
-            yield from _Course(timeline, consumer).says()
+            yield from _Walk(timeline, consumer).says()

@@ -22,7 +22,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import orphan
+from assay_conformance.pulsar.timeline.dispatching import undispatchable_chunk
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 from assay_conformance.pulsar.timeline.subscriptions import Acked
 
@@ -93,7 +93,7 @@ def survives_unload(timeline: Timeline) -> Says:
     ends = _ends(timeline)
     for subscription in timeline.steady_subscriptions if ends else ():
         if subscription.durable:
-            yield from _course(timeline, subscription, ends)
+            yield from _walk(timeline, subscription, ends)
 
 
 def _ends(timeline: Timeline) -> list[Event]:
@@ -109,7 +109,7 @@ def _ends(timeline: Timeline) -> list[Event]:
 Step = tuple[int, Delivery | Member | Event | Acked]
 
 
-def _course(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> Says:
+def _walk(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> Says:
     kept = _Kept()
     served = {id(delivery): member for member, delivery in subscription.served}
     over, began = subscription.over, subscription.asked[0].session.request
@@ -175,7 +175,7 @@ def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) ->
     owed = {position: out for position, out in kept.owed.items() if subscription.has_unacked(end, position)}
     if owed and not _holds_back(timeline, subscription):
         position, (delivery, gone) = min(owed.items(), key=lambda one: one[0])
-        stuck = orphan(timeline, subscription) if subscription.kind == "Shared" else None
+        stuck = undispatchable_chunk(timeline, subscription) if subscription.kind == "Shared" else None
         if stuck is None or stuck >= position:
             yield from _judge_owed(timeline, subscription, delivery, gone)
 
@@ -220,7 +220,7 @@ def _judge_owed(timeline: Timeline, subscription: Subscription, delivery: Delive
                 "never-again",
                 f"{subscription}: entry {name_of(delivery.position)} had been sent and was unacknowledged when its "
                 f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with "
-                f"{left.outstanding} permits left",
+                f"{left.available} permits left",
                 *(delivery.frame, end, heir.joined),
             )
             return

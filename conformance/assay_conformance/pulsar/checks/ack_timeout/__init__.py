@@ -1,1 +1,1 @@
-"""The acknowledgment time-out: what an application holds for too long is asked for again, and nothing else is."""
+"""The acknowledgment time-out: what an application holds for too long is requested again, and nothing else is."""

@@ -10,7 +10,7 @@ from assay_conformance.checks.settled import Settled
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import Span, steps, timed
 from assay_conformance.pulsar.timeline import Consumer, Entry, Timeline, ended_ns
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     CloseCalled,
     Delivered,
     ReconsumeLaterCalled,
@@ -36,7 +36,7 @@ class Held(NamedTuple):
 
 
 class EndedHold(NamedTuple):
-    """Messages that were `held` until a request, or until they could be asked for no more."""
+    """Messages that were `held` until a request, or until they could be requested no more."""
 
     by: RedeliverWritten | SessionOver | CloseCalled
     consumer: Consumer
@@ -56,7 +56,7 @@ def ended(timeline: Timeline) -> Iterator[EndedHold]:
 def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[EndedHold]:
     """Yield the ends of what a consumer held.
 
-    `unsure`: what may be held since an unknown time, as what was delivered twice, or not at all, as what comes again
+    `unsure`: what may be held since an unknown time, as what was delivered twice, or not at all, as what is redelivered
     after its acknowledgment.
     """
     held: dict[Entry, Held] = {}
@@ -88,6 +88,6 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
                 unsure = {entry for entry in unsure if not moment.ends(entry)}
                 found = [one for one in found if one.entry not in nacked]
             elif isinstance(moment, RedeliverWritten):
-                # One that names nothing asks for everything: it is judged by the message that waited longest.
+                # One that names nothing requests everything: it is judged by the message that waited longest.
                 found = [] if nacked or unsure else sorted(found, key=lambda one: one.event.t_ns)[:1]
             yield EndedHold(moment, consumer, span, found)

@@ -1,4 +1,4 @@
-"""When what is held is asked for."""
+"""When redelivery of what is held is requested."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assay_conformance.checks.consumption import elapsed, moves_to_dead_letter
 from assay_conformance.pulsar.checks.ack_timeout._held import EndedHold, Held, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, ms
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten
 
 
 def waits(timeline: Timeline, *, even: bool) -> Iterator[tuple[EndedHold, Held]]:
@@ -28,7 +28,7 @@ def in_time(timeline: Timeline, wait: tuple[EndedHold, Held]) -> Says:
     said = f"consumer {consumer.handle} delivered {held.entry} at"
     is_late = bounds.is_past("ack-timeout", handed.t_ns + span.most_ns, event.t_ns)
     if is_late:
-        bounds.check_fair("ack-timeout", handed.t_ns, event.t_ns, what="whether it was asked for too late")
+        bounds.check_fair("ack-timeout", handed.t_ns, event.t_ns, what="whether it was requested too late")
     if not isinstance(by, RedeliverWritten):
         if is_late:
             said = (
@@ -42,7 +42,7 @@ def in_time(timeline: Timeline, wait: tuple[EndedHold, Held]) -> Says:
     elif bounds.is_before("time-out-early", held.done_ns + span.least_ns, event.t_ns):
         if not bounds.is_before("time-out-early", held.frame.t_ns + span.least_ns, event.t_ns):
             # An agent that stands still between a message and its word of it makes the wait look shorter.
-            bounds.check_fair("time-out-early", held.frame.t_ns, handed.t_ns, what="whether it was asked for too early")
+            bounds.check_fair("time-out-early", held.frame.t_ns, handed.t_ns, what="whether it was requested too early")
         said = f"{said} {ms(held.done_ns)} and requested its redelivery {elapsed(event.t_ns, held.done_ns)} later"
         yield breach("too-early", f"{said}, expected {ms(span.least_ns)} at least", handed, event)
     else:

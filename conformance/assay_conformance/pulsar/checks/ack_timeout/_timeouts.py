@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, Moment, SessionOver
+from assay_conformance.pulsar.timeline.moments import Delivered, Dispatched, Moment, SessionOver
 
 DEFAULT_TICK_MS = 1_000
 
 
 class Span(NamedTuple):
-    """When, after a message was delivered, it may and must be asked for; without the tolerances."""
+    """When, after a message was delivered, it may and must be requested; without the tolerances."""
 
     least_ns: int
     most_ns: int
@@ -42,10 +42,10 @@ class HeldStep(NamedTuple):
 
 
 def steps(timeline: Timeline, consumer: Consumer) -> Iterator[HeldStep]:
-    """Yield the course of a consumer, and what its messages came with."""
+    """Yield the moments of a consumer, and what its messages came with."""
     last: dict[Entry, Frame] = {}
     copies: dict[Entry, int] = {}
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         step = HeldStep(moment, last)
         if isinstance(moment, SessionOver):
             for entry in [entry for entry in last if moment.ends(entry)]:

@@ -8,7 +8,7 @@ from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import HeldStep, Span, steps, timed
 from assay_conformance.pulsar.timeline import Breach, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     Delivered,
     Dispatched,
     RedeliverWritten,

@@ -6,7 +6,7 @@ from assay_conformance.checks.consumption import elapsed
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.ack_timeout._timeouts import steps, timed
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Delivered, RedeliverWritten
+from assay_conformance.pulsar.timeline.moments import Delivered, RedeliverWritten
 
 Waited = tuple[Consumer, Entry, Frame, Event]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.checks.ack_timeout._held import EndedHold, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten
 
 
 @check("ack-timeout.request-fits-subscription-type", of=ended)

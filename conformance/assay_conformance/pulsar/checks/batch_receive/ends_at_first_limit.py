@@ -14,8 +14,8 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
-    lying,
     ms,
+    queued_messages,
 )
 from assay_conformance.pulsar.timeline.batches import BATCH_RECEIVE, Limits, limits
 from assay_conformance.pulsar.timeline.handlers import called_ns, done_ns
@@ -76,7 +76,7 @@ def _full(timeline: Timeline, call: _Call) -> Frame | None:
     """
     most, there = call.limits.messages, 0
     first = _first_message(timeline, call)
-    for delivery in lying(timeline, call.consumer, first) if most else ():
+    for delivery in queued_messages(timeline, call.consumer, first) if most else ():
         there += len(delivery.frame.members)
         if there >= most:
             return delivery.frame
@@ -118,7 +118,7 @@ def _most_bytes_there(timeline: Timeline, call: _Call) -> float:
         last = call.consumer.last_on(session.topic, call.invoke)
         if last is not None and last is not session and _is_admitted(timeline, last, call.invoke):
             continue
-        handed = sum(message.size for message in delivery.handed if message.seq < first.seq)
+        handed = sum(message.size for message in delivery.received if message.seq < first.seq)
         there += max(0, sum(member.size for member in frame.members) - handed) if frame.members else inf
     return there
 

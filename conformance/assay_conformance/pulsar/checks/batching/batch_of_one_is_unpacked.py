@@ -4,7 +4,17 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.event import FORGED, Frame
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, ms, not_delivered, offers
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    IncomingMessage,
+    Says,
+    Timeline,
+    breach,
+    check,
+    incoming_messages,
+    ms,
+    not_delivered,
+)
 
 
 def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
@@ -14,19 +24,19 @@ def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
             yield frame
 
 
-@check("batching.batch-of-one-is-unpacked", of=lambda timeline: offers(timeline, _batches_of_one(timeline)))
-def batch_of_one_is_unpacked(timeline: Timeline, offer: Offer) -> Says:
+@check("batching.batch-of-one-is-unpacked", of=lambda timeline: incoming_messages(timeline, _batches_of_one(timeline)))
+def batch_of_one_is_unpacked(timeline: Timeline, incoming: IncomingMessage) -> Says:
     """batching.batch-of-one-is-unpacked: the message of a batch of one is delivered, without the header it has in
     the batch."""
-    handle, member, got = offer.consumer.handle, offer.member, offer.taken
+    handle, member, got = incoming.consumer.handle, incoming.member, incoming.taken
     if got is not None:
         yield Exercised(got)
     if got is not None and got.payload != member.payload:
         yield breach(
             "changed",
-            f"consumer {handle} received {offer.entry}, a batch of one message, at {ms(got.t_ns)} as {got.size} bytes "
-            f"of digest {got.digest:08x}; expected the message in it, of {member.size} bytes and digest "
+            f"consumer {handle} received {incoming.entry}, a batch of one message, at {ms(got.t_ns)} as {got.size} "
+            f"bytes of digest {got.digest:08x}; expected the message in it, of {member.size} bytes and digest "
             f"{member.digest:08x}",
-            *(offer.frame, got),
+            *(incoming.frame, got),
         )
-    yield from not_delivered(timeline, offer, "a batch of one message")
+    yield from not_delivered(timeline, incoming, "a batch of one message")

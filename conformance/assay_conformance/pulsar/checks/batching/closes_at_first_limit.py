@@ -35,7 +35,7 @@ def closes_at_first_limit(timeline: Timeline) -> Says:
 
 
 class _Batch(NamedTuple):
-    """What left at once; `is_full`: by its messages or bytes, with the first message of what left behind it."""
+    """What left at once; `is_full`: by its messages or bytes, with the first message of what left after it."""
 
     unit: Unit
     limits: Limits

@@ -84,7 +84,7 @@ def _flushed(timeline: Timeline, ends: list[Completion]) -> Iterator[_Flushed]:
 
 
 def _open(timeline: Timeline, producer: Producer, end: Completion, called_ns: int) -> Iterator[Unit]:
-    """Yield units that began before the call and left behind it: the next ones, but where each key has a batch.
+    """Yield units that began before the call and left after it: the next ones, but where each key has a batch.
 
     By the clock of its client a call may have begun when what it sent had come already.
     """

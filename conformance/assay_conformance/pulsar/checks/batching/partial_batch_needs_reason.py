@@ -59,7 +59,7 @@ def _columns(rows: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 class _Batch(NamedTuple):
-    """A unit whose first message was asked for at `since_ns`, and the one that left behind it."""
+    """A unit whose first message was asked for at `since_ns`, and the one that left after it."""
 
     unit: Unit
     after: Unit | None

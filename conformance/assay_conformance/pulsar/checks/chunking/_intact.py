@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Received
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, each
+from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, each
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 
 
@@ -13,7 +13,7 @@ def judge_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Sa
     yield from each(
         (one for one in timeline.all_received if one.handle in handles), _judge_as_sent, timeline, whole, what
     )
-    yield from each(timeline.once(Arrivals).offers if whole else (), _judge_received, timeline, whole, what)
+    yield from each(timeline.once(Arrivals).incoming if whole else (), _judge_received, timeline, whole, what)
 
 
 def _judge_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got: Received) -> Says:
@@ -33,6 +33,6 @@ def _judge_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got
     )
 
 
-def _judge_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, offer: Offer) -> Says:
-    if (offer.consumer.handle, offer.entry) in whole:
-        yield from whole_not_delivered(timeline, offer, f", {what}")
+def _judge_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, incoming: IncomingMessage) -> Says:
+    if (incoming.consumer.handle, incoming.entry) in whole:
+        yield from whole_not_delivered(timeline, incoming, f", {what}")

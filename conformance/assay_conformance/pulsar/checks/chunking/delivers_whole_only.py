@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
@@ -27,7 +27,7 @@ def delivers_whole_only(timeline: Timeline) -> Says:
         if chunk.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
             disturbed.add(chunk.key)
     yield from each(timeline.all_received if places else (), _judge_whole, timeline, places, clean)
-    yield from each(arrivals.offers, _judge_received, timeline, clean)
+    yield from each(arrivals.incoming, _judge_received, timeline, clean)
     yield from (Exercised(frame) for frame in incomplete.values())
 
 
@@ -70,6 +70,6 @@ def _may_be_whole(chunk: Chunk, got: Received) -> bool:
     return is_last and (not chunk.frame.members or got.payload == chunk.frame.members[0].payload)
 
 
-def _judge_received(timeline: Timeline, clean: dict[Place, int], offer: Offer) -> Says:
-    if (offer.consumer.handle, offer.entry) in clean:
-        yield from whole_not_delivered(timeline, offer)
+def _judge_received(timeline: Timeline, clean: dict[Place, int], incoming: IncomingMessage) -> Says:
+    if (incoming.consumer.handle, incoming.entry) in clean:
+        yield from whole_not_delivered(timeline, incoming)

@@ -60,7 +60,7 @@ def expires_incomplete(timeline: Timeline, incomplete: _Incomplete) -> Says:
     is_known = timeline.setting(consumer, "ack_group_ms") is not None
     if stop < over.seq or not is_known or timeline.once(Arrivals).overflowed(session, over):
         return
-    # What a cumulative acknowledgment covers that was lost comes again, and its client may know it for settled.
+    # What a cumulative acknowledgment covers that was lost is redelivered, and its client may know it for settled.
     left = (entry for _, entry in incomplete.chunks if not timeline.calls_about(consumer, entry))
     unacked = next((entry for entry in left if not acks.is_settled(entry, over)), None)
     if unacked is None:

@@ -9,7 +9,7 @@ from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
 
 def _gaps(timeline: Timeline) -> Iterator[GivenUp]:
-    """Yield what was given up, until one of the chunks comes again.
+    """Yield what was given up, until one of the chunks is redelivered.
 
     The message may be assembled after all, and its chunks acknowledged with it.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.consumption import in_force
 from assay_conformance.model.event import AgentEnded, Closed, Frame, Received
 from assay_conformance.pulsar.checks.chunking._given_up import Chunks
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
 
@@ -18,7 +18,7 @@ def repeated_chunk_dropped(timeline: Timeline) -> Says:
     application does not have yet."""
     repeats = _Repeats(timeline)
     yield from each(repeats.joined.values(), _counts_once, timeline)
-    yield from each(timeline.once(Arrivals).offers if repeats.joined else (), _judge_received, timeline, repeats)
+    yield from each(timeline.once(Arrivals).incoming if repeats.joined else (), _judge_received, timeline, repeats)
     yield from each(repeats.all, _judge_settled, timeline, repeats)
 
 
@@ -101,12 +101,12 @@ def _delivered(timeline: Timeline, joined: _Joined) -> Iterator[Received]:
             yield got
 
 
-def _judge_received(timeline: Timeline, repeats: _Repeats, offer: Offer) -> Says:
-    joined = repeats.joined.get((offer.consumer.handle, offer.entry))
+def _judge_received(timeline: Timeline, repeats: _Repeats, incoming: IncomingMessage) -> Says:
+    joined = repeats.joined.get((incoming.consumer.handle, incoming.entry))
     if joined is not None:
         repeat = joined.repeats[0].chunk
         past = f", after another chunk of it had come again as {repeat.entry} at {ms(repeat.frame.t_ns)}"
-        yield from whole_not_delivered(timeline, offer, past, repeat.frame)
+        yield from whole_not_delivered(timeline, incoming, past, repeat.frame)
 
 
 def _judge_settled(timeline: Timeline, repeats: _Repeats, repeat: _Repeat) -> Says:

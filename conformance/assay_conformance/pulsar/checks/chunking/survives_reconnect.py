@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import (
     ConsumerSession,
     Entry,
     Exercised,
-    Offer,
+    IncomingMessage,
     Says,
     Send,
     Timeline,
@@ -42,7 +42,7 @@ def survives_reconnect(timeline: Timeline) -> Says:
     fate = _Fate(timeline)
     yield from each(resumed(timeline), _skips_none, timeline)
     yield from each(renamed(timeline), _keeps_its_uuid)
-    yield from each(timeline.once(Arrivals).offers, _judge_received, timeline, fate)
+    yield from each(timeline.once(Arrivals).incoming, _judge_received, timeline, fate)
     yield from each(sent, _comes_through, timeline, fate)
 
 
@@ -108,12 +108,12 @@ def _message_of(identity: object) -> Message | None:
     return None if handle is None or number is None else (handle, number)
 
 
-def _judge_received(timeline: Timeline, fate: _Fate, offer: Offer) -> Says:
-    message = fate.message_of.get(offer.entry)
-    for sending in timeline.once(sendings) if offer.missed else ():
+def _judge_received(timeline: Timeline, fate: _Fate, incoming: IncomingMessage) -> Says:
+    message = fate.message_of.get(incoming.entry)
+    for sending in timeline.once(sendings) if incoming.missed else ():
         if sending.interrupted and sending.message == message:
             past = f", after its sending, begun at {ms(sending.first.t_ns)}, was interrupted"
-            yield from whole_not_delivered(timeline, offer, past, sending.first)
+            yield from whole_not_delivered(timeline, incoming, past, sending.first)
             return
 
 

@@ -6,14 +6,14 @@ from assay_conformance.checks.consumption import to_client
 from assay_conformance.model.event import AgentEnded, Fired, Frame
 from assay_conformance.pulsar.timeline import (
     Exercised,
-    Offer,
+    IncomingMessage,
     Says,
     Timeline,
     breach,
     check,
     each,
+    incoming_messages,
     ms,
-    offers,
 )
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -31,7 +31,7 @@ def absurd_size_not_trusted(timeline: Timeline) -> Says:
     if absurd:
         yield from each(timeline.events.of(AgentEnded), _survives, absurd[0][1])
         yield from each(last.values(), _stays, timeline, [frame for _, frame in absurd])
-        yield from each(offers(timeline, _messages(timeline, absurd[0][1])), _goes_on, timeline, first)
+        yield from each(incoming_messages(timeline, _messages(timeline, absurd[0][1])), _goes_on, timeline, first)
 
 
 def _absurd(timeline: Timeline) -> Iterator[tuple[int, Frame]]:
@@ -80,16 +80,16 @@ def _stays(timeline: Timeline, absurd: list[Frame], last: Frame) -> Says:
         )
 
 
-def _goes_on(timeline: Timeline, first: dict[int, Frame], offer: Offer) -> Says:
-    absurd = first.get(offer.consumer.handle)
-    if absurd is None or absurd.seq > offer.frame.seq:
+def _goes_on(timeline: Timeline, first: dict[int, Frame], incoming: IncomingMessage) -> Says:
+    absurd = first.get(incoming.consumer.handle)
+    if absurd is None or absurd.seq > incoming.frame.seq:
         return
-    for end in offer.missed:
-        if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
+    for end in incoming.missed:
+        if timeline.bounds.is_missing("answer", incoming.frame.t_ns, end.t_ns, what="a message"):
             yield breach(
                 "stuck",
-                f"consumer {end.handle}: {_describe(absurd)}; {offer.entry} arrived after it at "
-                f"{ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(end.t_ns)}",
+                f"consumer {end.handle}: {_describe(absurd)}; {incoming.entry} arrived after it at "
+                f"{ms(incoming.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(end.t_ns)}",
                 *(absurd, end),
             )
 

@@ -8,7 +8,7 @@ from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.compression._compressed import is_too_large, metadata_if_compressed
 from assay_conformance.pulsar.timeline import (
     Exercised,
-    Offer,
+    IncomingMessage,
     Says,
     Timeline,
     Unit,
@@ -16,9 +16,9 @@ from assay_conformance.pulsar.timeline import (
     breach,
     check,
     each,
+    incoming_messages,
     ms,
     not_delivered,
-    offers,
 )
 
 UNREAD_FORMAT: Final = "another-format"
@@ -34,7 +34,7 @@ def interoperable_format(timeline: Timeline) -> Says:
     does after bytes that are no frame.
     """
     yield from each(timeline.units, _judge_in_format)
-    yield from each(offers(timeline, _compressed(timeline)), _judge_received, timeline)
+    yield from each(incoming_messages(timeline, _compressed(timeline)), _judge_received, timeline)
 
 
 def _judge_in_format(unit: Unit) -> Says:
@@ -61,17 +61,17 @@ def _compressed(timeline: Timeline) -> Iterator[Frame]:
             yield frame
 
 
-def _judge_received(timeline: Timeline, offer: Offer) -> Says:
-    handle, got, member = offer.consumer.handle, offer.taken, offer.member
-    codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
+def _judge_received(timeline: Timeline, incoming: IncomingMessage) -> Says:
+    handle, got, member = incoming.consumer.handle, incoming.taken, incoming.member
+    codec = incoming.frame.meta.compression if incoming.frame.meta else "some codec"
     if got is not None and got.payload == member.payload:
         yield Exercised(got)
     elif got is not None:
         yield breach(
             "message-changed",
-            f"consumer {handle} received {offer.entry} as {got.size} bytes of digest {got.digest:08x}; expected "
+            f"consumer {handle} received {incoming.entry} as {got.size} bytes of digest {got.digest:08x}; expected "
             f"{member.size} bytes of digest {member.digest:08x}, to which {codec} decompresses",
-            *(offer.frame, got),
+            *(incoming.frame, got),
         )
-    if offer.missed and not timeline.connection(offer.frame.conn).has_seen(offer.missed[0], Why.NOT_A_FRAME):
-        yield from not_delivered(timeline, offer, f"compressed by {codec}")
+    if incoming.missed and not timeline.connection(incoming.frame.conn).has_seen(incoming.missed[0], Why.NOT_A_FRAME):
+        yield from not_delivered(timeline, incoming, f"compressed by {codec}")

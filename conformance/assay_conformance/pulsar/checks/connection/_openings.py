@@ -1,6 +1,6 @@
 """Opening a producer or consumer while its broker is not ready, or cannot be reached.
 
-A setback is followed by another attempt, unless the operation time-out leaves no room for one. To which producer or
+A failure is followed by another attempt, unless the operation time-out leaves no room for one. To which producer or
 consumer a lookup or a new connection belongs is unknown: it counts as an attempt of every open call that is pending.
 """
 
@@ -27,56 +27,56 @@ class Attempt(NamedTuple):
 
     frame: Frame
     topic: str
-    setback: Event | None
+    failure: Event | None
     is_refused: bool
     waits: bool
     """The broker has put the producer into a queue, where it may wait without a limit."""
 
 
 class Opening(NamedTuple):
-    """An open_producer or open_consumer that met a setback, how it ended, and what it asked for in between."""
+    """An open_producer or open_consumer that met a failure, how it ended, and what it asked for in between."""
 
     invoke: Invoke
     end: Completion | None
     asked: tuple[Attempt, ...]
-    setbacks: tuple[Event, ...]
+    failures: tuple[Event, ...]
     attempts: Sequence[int]
     """Numbers of all events that may be attempts of it."""
     assumed: frozenset[int]
-    """Connections whose end is only assumed to be a setback: an open call that succeeded had another one."""
+    """Connections whose end is only assumed to be a failure: an open call that succeeded had another one."""
 
-    def setback(self) -> Event | None:
-        """Return the last setback that no attempt followed.
+    def failure(self) -> Event | None:
+        """Return the last failure that no attempt followed.
 
         What came after the call had ended, before the bench recorded that, is none.
         """
-        last = self.setbacks[-1]
+        last = self.failures[-1]
         is_none = self._is_followed(last, None) or (self.end is not None and last.t_ns > ended_ns(self.end))
         return None if is_none else last
 
     def overcome(self) -> set[type[Event]]:
-        """Return the kinds of setbacks that an attempt followed, ahead of the next one."""
-        pairs = zip_longest(self.setbacks, self.setbacks[1:])
+        """Return the kinds of failures that an attempt followed, ahead of the next one."""
+        pairs = zip_longest(self.failures, self.failures[1:])
         return {type(this) for this, later in pairs if self._is_followed(this, later)}
 
-    def _is_followed(self, setback: Event, later: Event | None) -> bool:
-        until, place = later or self.end, bisect_right(self.attempts, setback.seq)
+    def _is_followed(self, failure: Event, later: Event | None) -> bool:
+        until, place = later or self.end, bisect_right(self.attempts, failure.seq)
         return place < len(self.attempts) and (until is None or self.attempts[place] < until.seq)
 
 
 def openings(timeline: Timeline) -> Iterator[Opening]:
-    """Yield all openings of the attempt that met a setback."""
+    """Yield all openings of the attempt that met a failure."""
     asked_by, alone = _asked(timeline), list(_unreachable(timeline))
     known = [*(one.frame for one in timeline.registrations), *(one.frame for one in timeline.requests(*_LOOKUPS))]
     attempts = sorted(event.seq for event in (*known, *timeline.events.of(Opened)))
     for call, end in _calls(timeline):
         until = timeline.ended.seq + 1 if end is None else end.seq
         asked = [one for one in asked_by[call.handle or 0] if call.seq < one.frame.seq < until]
-        met = [one.setback for one in asked if one.setback is not None and one.setback.seq < until]
+        met = [one.failure for one in asked if one.failure is not None and one.failure.seq < until]
         assumed = [closed for whose, closed in alone if whose is call]
-        setbacks = {event.seq: event for event in (*met, *assumed)}
-        if setbacks:
-            in_order = tuple(setbacks[seq] for seq in sorted(setbacks))
+        failures = {event.seq: event for event in (*met, *assumed)}
+        if failures:
+            in_order = tuple(failures[seq] for seq in sorted(failures))
             conns = frozenset(closed.conn for closed in assumed)
             yield Opening(call, end, tuple(asked), in_order, attempts, conns)
 
@@ -100,11 +100,11 @@ def _asked(timeline: Timeline) -> dict[int, list[Attempt]]:
             found[handle].append(Attempt(one.frame, topic, None, is_refused=False, waits=False))
             continue
         is_error = isinstance(came, Frame) and came.command == "ERROR"
-        is_setback = isinstance(came, Closed) or (is_error and came.fields.get("error") == _NOT_READY)
+        is_failure = isinstance(came, Closed) or (is_error and came.fields.get("error") == _NOT_READY)
         waits = isinstance(came, Frame) and came.fields.get("producer_ready") is False
-        setback = came if is_setback else None
-        found[handle].append(Attempt(one.frame, topic, setback, is_refused=is_error and not is_setback, waits=waits))
-        if not (is_error or is_setback or waits):
+        failure = came if is_failure else None
+        found[handle].append(Attempt(one.frame, topic, failure, is_refused=is_error and not is_failure, waits=waits))
+        if not (is_error or is_failure or waits):
             let_in.setdefault((handle, topic), came.seq)
     return found
 
@@ -139,32 +139,32 @@ def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
 
 
 def judge_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event], *others: type[Event]) -> Says:
-    """Judge whether a setback of this kind is overcome, or one of the others."""
-    end, setback = opening.end, opening.setback()
+    """Judge whether a failure of this kind is overcome, or one of the others."""
+    end, failure = opening.end, opening.failure()
     if end is None or ended_by_client(end):
         return
-    is_assumed = isinstance(setback, Closed) and setback.conn in opening.assumed
+    is_assumed = isinstance(failure, Closed) and failure.conn in opening.assumed
     if is_assumed if end.outcome is Outcome.OK else _is_refused(timeline, opening, end):
         return
     limit_ns = limit_of(timeline, opening)
     until_ns = opening.invoke.t_ns + limit_ns
     # The back-off doubles: in the second half of the time the next attempt may not fit any more.
-    has_room = setback is not None and setback.t_ns + limit_ns // 2 < until_ns
-    if setback is None or not isinstance(setback, kind) or not has_room or not _fits(timeline, setback, until_ns):
+    has_room = failure is not None and failure.t_ns + limit_ns // 2 < until_ns
+    if failure is None or not isinstance(failure, kind) or not has_room or not _fits(timeline, failure, until_ns):
         if not opening.overcome().isdisjoint((kind, *others)):
             yield Exercised(end)
         return
-    what = f"the end of connection {setback.conn}" if isinstance(setback, Closed) else _NOT_READY
+    what = f"the end of connection {failure.conn}" if isinstance(failure, Closed) else _NOT_READY
     yield breach(
         "gave-up" if timeline.bounds.is_before("reconnect", until_ns, end.t_ns) else "waited-in-vain",
-        f"{end.verb} of handle {end.handle} met {what} at {ms(setback.t_ns)}; expected another attempt before "
+        f"{end.verb} of handle {end.handle} met {what} at {ms(failure.t_ns)}; expected another attempt before "
         f"{ms(until_ns)}, its operation time-out; there was none, and it ended {end.outcome.value} at {ms(end.t_ns)}",
-        *(setback, end),
+        *(failure, end),
     )
 
 
-def _fits(timeline: Timeline, setback: Event, until_ns: int) -> bool:
-    return timeline.bounds.is_past("reconnect", setback.t_ns, until_ns)
+def _fits(timeline: Timeline, failure: Event, until_ns: int) -> bool:
+    return timeline.bounds.is_past("reconnect", failure.t_ns, until_ns)
 
 
 def limit_of(timeline: Timeline, opening: Opening) -> int:

@@ -8,7 +8,7 @@ from assay_conformance.pulsar.timeline import Says, Timeline, breach, check, eac
 @check("connection.reconnects-while-opening")
 def reconnects_while_opening(timeline: Timeline) -> Says:
     """connection.reconnects-while-opening: a lost connection is followed by another attempt while the open call has
-    time for one. Whatever the setback was, no attempt is made after the operation time-out."""
+    time for one. Whatever the failure was, no attempt is made after the operation time-out."""
     met = list(openings(timeline))
     yield from each(met, lambda opening: judge_attempted_again(timeline, opening, Closed, Frame))
     yield from each(met, _goes_on_no_longer, timeline)
@@ -22,7 +22,7 @@ def _goes_on_no_longer(timeline: Timeline, opening: Opening) -> Says:
         begun = first.setdefault(asked.topic, asked.frame)
         until_ns = begun.t_ns + limit_ns
         what = "opening went on for too long"
-        if opening.setbacks[0].seq < asked.frame.seq and timeline.bounds.is_overdue(
+        if opening.failures[0].seq < asked.frame.seq and timeline.bounds.is_overdue(
             "reconnect", begun.t_ns, asked.frame.t_ns, due_ns=until_ns, what=what
         ):
             yield breach(

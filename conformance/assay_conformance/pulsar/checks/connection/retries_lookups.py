@@ -101,7 +101,7 @@ def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
     for verb in ("open_producer", "open_consumer"):
         events += [*timeline.events.invokes(verb), *timeline.events.completions(verb)]
     disturbing = (one for one in timeline.events.frames(*_DISTURBING) if one.dir is Direction.TO_CLIENT)
-    events += [*timeline.interruptions, *(one for one in disturbing if one.to_receiver)]
+    events += [*timeline.disconnections, *(one for one in disturbing if one.to_receiver)]
     return sorted({event.seq: event for event in events}.values(), key=lambda event: event.seq)
 
 

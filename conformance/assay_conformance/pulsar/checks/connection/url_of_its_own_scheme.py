@@ -62,5 +62,5 @@ def _registers(timeline: Timeline, opening: _Opening) -> bool:
 
 
 def _has_another_reason(timeline: Timeline, opening: _Opening) -> bool:
-    lost: list[Event] = [one for one in timeline.interruptions if opening.answer.seq < one.seq < opening.end.seq]
+    lost: list[Event] = [one for one in timeline.disconnections if opening.answer.seq < one.seq < opening.end.seq]
     return bool(lost) or (isinstance(opening.end, Completion) and ended_by_client(opening.end))

@@ -17,8 +17,8 @@ from assay_conformance.pulsar.checks.dead_letter._counting import most_redeliver
 from assay_conformance.pulsar.checks.dead_letter._transferring import transfers
 from assay_conformance.pulsar.checks.dead_letter._transfers import Cause, EndedTransfer, TransferEnd, TransferOutcomes
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Says, Timeline, breach, known_owner, ms
-from assay_conformance.pulsar.timeline.courses import SettleCompleted
 from assay_conformance.pulsar.timeline.letters import Kind, Letter
+from assay_conformance.pulsar.timeline.moments import SettleCompleted
 
 LETTER_ADDS_BYTES = 256
 """By how much a letter may be larger than its message: two properties name its origin."""
@@ -28,7 +28,7 @@ def moved_to_dead_letter(timeline: Timeline, *, large: bool) -> TransferOutcomes
     """Return how transfers to the dead letter topic ended; `large`: of messages in chunks, otherwise of all others.
 
     A message for which a retry letter was asked for is settled by that, or requested at once: it is not to be moved
-    until it comes again. `unsettled`: nacks of messages in chunks below the maximum.
+    until it is redelivered. `unsettled`: nacks of messages in chunks below the maximum.
     """
     most = {one.handle: count for one in timeline.consumers if (count := most_redeliveries(timeline, one))}
     nacks = [one for one in _nacks(timeline) if most.get(one.call.consumer.handle)] if most else []
@@ -44,7 +44,7 @@ def moved_to_dead_letter(timeline: Timeline, *, large: bool) -> TransferOutcomes
 
 def _nacks(timeline: Timeline) -> Iterator[SettleCompleted]:
     for consumer in timeline.nacking:
-        moments = (moment for moment in timeline.course(consumer) if isinstance(moment, SettleCompleted))
+        moments = (moment for moment in timeline.moments(consumer) if isinstance(moment, SettleCompleted))
         yield from (moment for moment in moments if moment.is_nack)
 
 

@@ -16,8 +16,8 @@ from assay_conformance.pulsar.checks.dead_letter._transfers import (
     TransferOutcomes,
 )
 from assay_conformance.pulsar.timeline import REDELIVER, Call, Consumer, ConsumerSession, Entry, Timeline, known_owner
-from assay_conformance.pulsar.timeline.courses import named_by
 from assay_conformance.pulsar.timeline.letters import Address, Letter, LetterRequest
+from assay_conformance.pulsar.timeline.moments import named_by
 
 
 def transfers(

@@ -13,7 +13,7 @@ def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
     """dead-letter.acked-stays-out: a message of a batch that the application has acknowledged does not become a dead
     letter with others of the batch, which are refused after that.
 
-    Judged with acknowledgment by batch index: without, a batch is acknowledged or comes again as a whole. And where the
+    Judged with acknowledgment by batch index: without, a batch is acknowledged or redelivered as a whole. And where the
     message did not come again after the copy that was acknowledged: then its acknowledgment may be lost, or too late
     for what is being moved by then, for it goes to the dead letter topic unseen when it comes too often.
     """
@@ -43,7 +43,7 @@ def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
 
 
 def _index(timeline: Timeline, letter: Letter) -> int | None:
-    """Which message of a batch it is a copy of, where its payload tells."""
+    """Which message of a batch it is a copy of, where its payload shows it."""
     original = None if letter.origin is None else timeline.letters.message_of(letter.origin)
     if original is None or original.meta.batch is None or not letter.members:
         return None

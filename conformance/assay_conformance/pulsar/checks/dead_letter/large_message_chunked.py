@@ -30,10 +30,10 @@ def large_message_chunked(timeline: Timeline) -> Says:
     No redelivery is expected where a fault dropped chunks or the permits for them, or by a consumer that is not
     subscribed.
     """
-    course = moved_to_dead_letter(timeline, large=True)
-    yield from each(course.ended, judge_settled, timeline, AmbiguousReceipts(timeline))
-    yield from each(course.ended, judge_letter_not_tried, timeline)
-    yield from each(_nacked(timeline, course.unsettled), _comes_again, timeline, _torn(timeline, course.unsettled))
+    outcomes = moved_to_dead_letter(timeline, large=True)
+    yield from each(outcomes.ended, judge_settled, timeline, AmbiguousReceipts(timeline))
+    yield from each(outcomes.ended, judge_letter_not_tried, timeline)
+    yield from each(_nacked(timeline, outcomes.unsettled), _comes_again, timeline, _torn(timeline, outcomes.unsettled))
 
 
 def _nacked(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Nacked]:
@@ -69,7 +69,7 @@ def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
 
 
 def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: _Nacked) -> Says:
-    """Judge whether it comes again, at the latest when a receive ends with fewer messages than it was to bring."""
+    """Judge whether it is redelivered, at the latest when a receive ends with fewer messages than it was to bring."""
     (call, until), consumer = nacked, nacked.call.consumer
     begin = bisect_right(timeline.starved, _called(call).seq, key=lambda end: end.seq)
     for short in islice(timeline.starved, begin, None):

@@ -13,7 +13,7 @@ from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Began, Position, Stored
 from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import MS, TOLERANCES, Delivery, Member, OpenPermits, Subscription, Timeline
+from assay_conformance.pulsar.timeline import MS, TOLERANCES, AvailablePermits, Delivery, Member, Subscription, Timeline
 
 TRACKED_MS = 1_000
 """delayedDeliveryTickTimeMillis by default: the resolution of delivery times, whatever tick a policy sets."""
@@ -57,7 +57,7 @@ class SentDelayed(NamedTuple):
     subscription: Subscription
     member: Member
     delivery: Delivery
-    supply: OpenPermits
+    supply: AvailablePermits
 
 
 def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:
@@ -67,5 +67,5 @@ def sent_delayed(timeline: Timeline, *, waiting: bool) -> Iterator[SentDelayed]:
         for member, delivery in subscription.served:
             its = due.get((subscription.topic, delivery.position))
             if its is not None and (subscription.kind_at(delivery.frame) in SHARED_TYPES) is waiting:
-                supply = timeline.broker_account(member.session).supplies[delivery.frame.seq]
+                supply = timeline.broker_account(member.session).available_before[delivery.frame.seq]
                 yield SentDelayed(its, subscription, member, delivery, supply)

@@ -83,7 +83,7 @@ def _passed(sent: list[SentDelayed]) -> Iterator[_Passed]:
             continue
         yield from line.passes(one)
         members = [member for member in one.subscription.members if member.joined.seq < frame.seq]
-        if len(members) == 1 and one.supply.outstanding > 1:
+        if len(members) == 1 and one.supply.available > 1:
             line.add(one)
 
 

@@ -56,4 +56,4 @@ def _could_take(timeline: Timeline, member: Member, due: Due) -> bool:
     request, end = member.session.request, member.session.ended or member.left or timeline.ended
     if request.fields.get("initialPosition") != "Earliest" or end.t_ns <= due.latest_ns:
         return False
-    return timeline.broker_account(member.session).at(end).outstanding > 0
+    return timeline.broker_account(member.session).at(end).available > 0

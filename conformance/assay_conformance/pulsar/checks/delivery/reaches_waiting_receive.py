@@ -96,7 +96,7 @@ def _is_over(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
 def _is_done(timeline: Timeline, delivery: Delivery, end: Completion) -> bool:
     """Return whether it was delivered, whenever and by whichever copy, or its application had done with it."""
     consumer, entry = delivery.consumer, delivery.entry
-    is_handed = any(copy.handed for copy in timeline.copies(consumer, entry))
+    is_handed = any(copy.received for copy in timeline.copies(consumer, entry))
     return is_handed or timeline.is_ack_asked(consumer, entry, end)
 
 
@@ -118,7 +118,7 @@ def reaches_waiting_receive(timeline: Timeline, waited: _Waited) -> Says:
         yield Exercised(end)
         return
     call, frame = timeline.call(end), delivery.frame
-    asks_since_ns = timeline.asks_since(consumer, end)
+    asks_since_ns = timeline.unpaused_since_ns(consumer, end)
     if asks_since_ns is None:
         return
     since_ns = looked_ns(timeline, consumer, max(call.t_ns, frame.t_ns, asks_since_ns))

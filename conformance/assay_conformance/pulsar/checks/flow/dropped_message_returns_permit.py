@@ -20,7 +20,7 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
         return
     since = account.frames[0].seq
     taken = sum(since < message.seq < receive.seq for message in timeline.received(consumer))
-    dropped, owed = balance.charged - taken, account.queue - balance.outstanding
+    dropped, owed = balance.charged - taken, account.queue - balance.available
     since_ns = looked_ns(timeline, consumer, came.t_ns)
     if dropped <= 0 or not timeline.bounds.is_past("answer", since_ns, receive.t_ns):
         return
@@ -31,7 +31,7 @@ def dropped_message_returns_permit(timeline: Timeline, receive: Completion) -> S
             "permits-lost",
             f"{balance.charged} messages came to consumer {account.handle} by {ms(came.t_ns)}; its application "
             f"received {taken}, and its queue was empty at {ms(receive.t_ns)}: {dropped} were dropped; expected their "
-            f"permits to be granted again; only {balance.outstanding} permits were open, with a queue of "
+            f"permits to be granted again; only {balance.available} permits were open, with a queue of "
             f"{account.queue}",
             *(account.grants[0].frame, came, receive),
         )

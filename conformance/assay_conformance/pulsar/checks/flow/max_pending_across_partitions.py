@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.checks.flow._full_queue import count_held, refused_sends
-from assay_conformance.pulsar.timeline import Exercised, Leaving, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Exercised, FirstSend, Says, Timeline, breach, check, each, ms
 
 
 @check("flow.max-pending-across-partitions")
@@ -18,10 +18,10 @@ def max_pending_across_partitions(timeline: Timeline) -> Says:
     """
     shares = {handle: share for handle in timeline.openings if (share := _share(timeline, handle))}
     full = (
-        _Full(shares[leaving.handle], leaving)
+        _Full(shares[first.handle], first)
         for handle in shares
-        for leaving in timeline.leaving(handle)
-        if leaving.pending >= shares[handle]
+        for first in timeline.first_sends(handle)
+        if first.pending >= shares[handle]
     )
     yield from each(full, _judge_within, timeline)
     yield from each(_judged(timeline, shares), _judge_no_room, timeline, shares)
@@ -31,7 +31,7 @@ class _Full(NamedTuple):
     """A SEND that leaves while its partition's share is used up."""
 
     share: int
-    leaving: Leaving
+    first: FirstSend
 
 
 def _share(timeline: Timeline, handle: int) -> int:
@@ -47,7 +47,7 @@ def _share(timeline: Timeline, handle: int) -> int:
 
 def _judge_within(timeline: Timeline, full: _Full) -> Says:
     share, (handle, unit, frame, in_flight) = full
-    count, topic = full.leaving.pending, unit.line.topic
+    count, topic = full.first.pending, unit.line.topic
     timeline.check_receipts(handle, frame)
     if count == share:
         yield Exercised(frame)

@@ -163,13 +163,13 @@ def _goes_on(timeline: Timeline, limited: _Limited, member: Member) -> Says:
     due = [one for one in open_ if timeline.bounds.is_past("answer", one.t_ns, end.t_ns)]
     sent, permits = {one.position for one in subscription.deliveries}, timeline.broker_account(member.session).at(end)
     earliest = member.session.request.fields.get("initialPosition") == "Earliest"
-    if len(sent) >= len(due) or permits.outstanding <= 0 or not earliest:
+    if len(sent) >= len(due) or permits.available <= 0 or not earliest:
         return
     if timeline.bounds.is_overdue("answer", moved.t_ns, end.t_ns, what="a message"):
         held = held_at_most(timeline, subscription, member)
         yield breach(
             "stalled",
-            f"{subscription}: {member} had {held} messages unacknowledged and {permits.outstanding} permits from "
+            f"{subscription}: {member} had {held} messages unacknowledged and {permits.available} permits from "
             f"{ms(moved.t_ns)} to {ms(end.t_ns)}, with messages waiting in the topic; expected dispatch to go on; it "
             "was sent nothing",
             *(moved, end),

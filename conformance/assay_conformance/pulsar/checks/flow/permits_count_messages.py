@@ -33,13 +33,14 @@ def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says
     """flow.permits-count-messages: a broker dispatches nothing without permits; what an entry costs beyond the permits
     that are left is deducted from later grants first.
 
-    A read takes at most as many entries as permits are left, and all of those are sent. Whoever asks for redelivery has
-    the dispatcher of one active consumer read once more, beside a read that is under way and not charged yet.
+    A read takes at most as many entries as permits are left, and all of those are sent. A consumer that requests
+    redelivery has the dispatcher of one active consumer read once more, beside a read that is under way and not charged
+    yet.
     """
     balance, flow = Balance(), None
     credit = beside = 0  # Entries that a read begun with permits may bring; those of one that was under way then.
     for frame in timeline.consumer_sessions.frames(session, "FLOW", "MESSAGE", REDELIVER):
-        left = balance.outstanding
+        left = balance.available
         if not frame.at_broker:
             continue
         if frame.command == REDELIVER:
@@ -47,7 +48,7 @@ def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says
             continue
         balance = balance.after(frame)
         if frame.command == "FLOW":
-            flow, credit = frame, max(balance.outstanding, 0)
+            flow, credit = frame, max(balance.available, 0)
             if left < 0:
                 yield Exercised(frame)
             continue

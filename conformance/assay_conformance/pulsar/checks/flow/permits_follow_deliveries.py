@@ -36,19 +36,19 @@ class _Granted(NamedTuple):
 def _granted(timeline: Timeline) -> Iterator[_Granted]:
     given: dict[ConsumerSession, list[Delivery]] = {}
     for delivery in timeline.deliveries if timeline.accounts else ():
-        if delivery.handed:
+        if delivery.received:
             given.setdefault(delivery.session, []).append(delivery)
     for account in timeline.accounts:
         deliveries = given.get(account.session, [])
         frames = [delivery.frame.seq for delivery in deliveries]
-        counts = list(accumulate((len(delivery.handed) for delivery in deliveries), initial=0))
-        handed = sorted((message for delivery in deliveries for message in delivery.handed), key=_given_ns)
+        counts = list(accumulate((len(delivery.received) for delivery in deliveries), initial=0))
+        handed = sorted((message for delivery in deliveries for message in delivery.received), key=_given_ns)
         yield from (_of(grant, counts[bisect_left(frames, grant.frame.seq)], handed) for grant in account.grants[1:])
 
 
 def _of(grant: Grant, came: int, handed: Sequence[Received]) -> _Granted:
     queue = grant.account.queue
-    most = max(2 * queue, queue + _BESIDES) - grant.balance.outstanding
+    most = max(2 * queue, queue + _BESIDES) - grant.balance.available
     return _Granted(grant, came, most, handed[came - most - 1] if came > most else None)
 
 
@@ -72,7 +72,7 @@ def permits_follow_deliveries(timeline: Timeline, granted: _Granted) -> Says:
     yield breach(
         "ahead-of-application",
         f"consumer {account.handle} with a receiver queue of {account.queue} granted {grant.permits} permits at "
-        f"{ms(flow.t_ns)}, which made {grant.balance.outstanding} open permits; expected at most {max(0, most)} "
+        f"{ms(flow.t_ns)}, which made {grant.balance.available} open permits; expected at most {max(0, most)} "
         f"messages to wait in the client then; more did: of {came} messages that had arrived, the application received "
         f"number {came - most} only at {ms(_given_ns(due))}",
         *(account.grants[0].frame, flow, due),

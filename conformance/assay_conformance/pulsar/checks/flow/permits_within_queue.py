@@ -13,13 +13,13 @@ def permits_within_queue(_timeline: Timeline, grant: Grant) -> Says:
     excess of no more than the messages that ack_sets filtered out is judged by `flow.no-permit-for-ack-set-filtered`.
     """
     account, balance, first = grant.account, grant.balance, grant.account.grants[0]
-    if balance.outstanding <= account.queue:
+    if balance.available <= account.queue:
         yield Exercised(grant.frame)
-    elif balance.outstanding > account.queue + balance.filtered:
+    elif balance.available > account.queue + balance.filtered:
         yield breach(
             "more-than-the-queue",
             f"consumer {account.handle} had granted {balance.granted} permits by {ms(grant.frame.t_ns)} and "
-            f"{balance.charged} messages had used some up; {balance.outstanding} are open then; expected at most "
+            f"{balance.charged} messages had used some up; {balance.available} are open then; expected at most "
             f"{account.queue}, its queue size",
             *(first.frame, grant.frame),
         )

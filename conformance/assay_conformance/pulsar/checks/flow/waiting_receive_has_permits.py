@@ -16,8 +16,8 @@ from assay_conformance.pulsar.timeline import (
     breach,
     called_ns,
     check,
-    lying,
     ms,
+    queued_messages,
 )
 
 
@@ -48,7 +48,7 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
         is_asking = consumer is not None and number_in_force(timeline.view, consumer, "receiver_queue_size") != 0
         if consumer is None or not is_asking or moves_to_dead_letter(timeline.view, consumer):
             continue
-        since_ns = timeline.asks_since(consumer, end)
+        since_ns = timeline.unpaused_since_ns(consumer, end)
         if since_ns is not None:
             yield from (_Waited(consumer, account, end, since_ns) for account in _live(timeline, consumer, end))
 
@@ -68,10 +68,10 @@ def waiting_receive_has_permits(timeline: Timeline, waited: _Waited) -> Says:
     has open permits on each of its topics."""
     consumer, account, end, _ = waited
     balance = account.at(end)
-    if balance.outstanding > 0:
+    if balance.available > 0:
         yield Exercised(end)
         return
-    is_known = not balance.garbled and not any(lying(timeline, consumer, end))
+    is_known = not balance.garbled and not any(queued_messages(timeline, consumer, end))
     if is_known and timeline.bounds.is_overdue("answer", waited.since_ns, end.t_ns, what="permits"):
         yield breach(
             "waits-without-permits",

@@ -61,11 +61,11 @@ def zero_queue_permit_per_receive(timeline: Timeline, grant: Grant) -> Says:
     asked = sums[bisect_left(calls, flow.seq)]
     received: Sequence[Received] = () if account.consumer is None else timeline.received(account.consumer)
     got = bisect_left(received, account.frames[0].seq, key=lambda one: one.seq)
-    if balance.outstanding > 1:
+    if balance.available > 1:
         yield breach(
             "more-than-one",
             f"consumer {account.handle} has a receiver queue of 0 and granted {grant.permits} permits at "
-            f"{ms(flow.t_ns)}, which made {balance.outstanding} open permits; expected one",
+            f"{ms(flow.t_ns)}, which made {balance.available} open permits; expected one",
             *(account.session.request, flow),
         )
     elif account.consumer is not None and listens(account.consumer):

@@ -1,1 +1,1 @@
-"""Negative acknowledgment: what the application nacked is asked for again, whole, and at its time."""
+"""Negative acknowledgment: what the application nacked is requested again, whole, and at its time."""

@@ -1,7 +1,7 @@
 """Negative acknowledgments whose delay grows with the redeliveries: each at its own time, whatever waits beside it.
 
 Judged on subscriptions whose consumers share messages, where a request names what it is for; a message that was nacked
-twice before it was asked for may keep either time.
+twice before it was requested may keep either time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import Window, backoff_window_of
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, known_ns, taken
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SettleCalled, known_ns, taken
 
 _LATE_NS: Final = TOLERANCES["nack-late"].slack_ns
 
@@ -36,7 +36,7 @@ class Growing:
         return self.call.invoke.t_ns
 
     def is_early(self, timeline: Timeline) -> bool:
-        """Return whether it was asked for before its time."""
+        """Return whether it was requested before its time."""
         return timeline.bounds.is_before("nack-early", self.asked_ns + self.window.earliest_ns, self.event.t_ns)
 
     def is_late(self, timeline: Timeline) -> bool:
@@ -46,7 +46,7 @@ class Growing:
 
 
 def backoffs(timeline: Timeline) -> Iterator[Growing]:
-    """Yield every nack that was asked for by its id, or was overdue when its session ended."""
+    """Yield every nack whose message was requested by its id, or was overdue when its session ended."""
     for consumer in timeline.nacking:
         if not moves_to_dead_letter(timeline.view, consumer):
             yield from _backoffs(timeline, consumer)
@@ -61,7 +61,7 @@ def _backoffs(timeline: Timeline, consumer: Consumer) -> Iterator[Growing]:
     """
     waiting: dict[Entry, Growing] = {}
     twice: dict[Entry, int] = {}
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         if isinstance(moment, SettleCalled):
             entry, earlier = moment.entry, waiting.pop(moment.entry, None)
             # An acknowledgment of another message of its batch does not end a nack either.

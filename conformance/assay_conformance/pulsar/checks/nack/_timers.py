@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from assay_conformance.pulsar.checks.nack._windows import Window
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import Moment, ReconsumeLaterCalled, RedeliverWritten, SettleCalled
+from assay_conformance.pulsar.timeline.moments import Moment, ReconsumeLaterCalled, RedeliverWritten, SettleCalled
 
 
 def timed(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[tuple[Moment, set[Entry]]]:
-    """Yield the course of a consumer; with each request the entries of which some nack has waited long enough.
+    """Yield the moments of a consumer; with each request the entries of which some nack has waited long enough.
 
     Those with a message whose retry letter fails are among them.
     """
     running: dict[Entry, list[int]] = {}
     unposted: set[Entry] = set()
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         due: set[Entry] = set()
         if isinstance(moment, SettleCalled) and moment.is_nack:
             running.setdefault(moment.entry, []).append(moment.event.t_ns)

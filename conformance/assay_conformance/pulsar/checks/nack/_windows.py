@@ -1,4 +1,4 @@
-"""When a client asks for what was nacked again, and for what.
+"""When a client requests redelivery of what was nacked, and of what.
 
 A client may look at its nacked messages only every `nack_tick_fraction` of the delay, and may forget the low bits of
 the time (`nack_precision_ms`): both are constants of its agent.toml, and where it states none the widest known apply.

@@ -7,7 +7,7 @@ from assay_conformance.checks.consumption import acked_entries, elapsed, of_batc
 from assay_conformance.model.event import Closed, ClosedBy, Frame
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import CUMULATIVE, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     ArrivedAtBroker,
     Delivered,
     Dispatched,
@@ -89,11 +89,11 @@ def acked_not_redelivered(timeline: Timeline, consumer: Consumer) -> Says:
     passed, is not delivered again.
 
     The REDELIVER may still be sent. What the broker had dispatched before the ACK reached it may still arrive, and so
-    may what it had been asked for by then. A seek or an unsubscribe brings acknowledged messages back by intent; and a
+    may what had been requested by then. A seek or an unsubscribe brings acknowledged messages back by intent; and a
     broker that ends the connection may have ended itself, with acknowledgments it had not written.
     """
     entries, window = _Entries(), window_of(timeline.view, consumer)
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         match moment:
             case SettleCalled():
                 entries.asked(moment)

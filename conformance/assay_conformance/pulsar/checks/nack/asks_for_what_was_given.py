@@ -45,7 +45,7 @@ def _named(timeline: Timeline) -> Iterator[_Named]:
             entry = Entry(session.topic, id.ledger, id.entry)
             copies = timeline.copies(consumer, entry)
             came = [one for one in copies if one.session is session and one.frame.seq < request.seq]
-            given = [message for one in copies for message in one.handed]
+            given = [message for one in copies for message in one.received]
             if came and given:
                 yield _Named(consumer, request, entry, came[-1], min(given, key=lambda one: one.seq))
 

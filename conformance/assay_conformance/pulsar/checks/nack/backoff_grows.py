@@ -25,5 +25,5 @@ def backoff_grows(timeline: Timeline, growing: Growing) -> Says:
         if redeliveries:
             yield Exercised(event)
     elif growing.behind is None:
-        timeline.bounds.check_fair("nack-late", growing.asked_ns, event.t_ns, what="whether it was asked for too late")
+        timeline.bounds.check_fair("nack-late", growing.asked_ns, event.t_ns, what="whether it was requested too late")
         yield breach("too-late", said, call.invoke, event)

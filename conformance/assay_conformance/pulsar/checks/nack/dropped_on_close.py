@@ -4,7 +4,7 @@ from assay_conformance.checks.consumption import elapsed, from_client
 from assay_conformance.ledger.clauses import earliest_ms
 from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Consumer, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import SettleCompleted
+from assay_conformance.pulsar.timeline.moments import SettleCompleted
 
 
 @check("nack.dropped-on-close", of=lambda timeline: timeline.nacking)
@@ -15,7 +15,7 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     if delay_ms is None or not isinstance(closing, Invoke):
         return
     before = [
-        one for one in timeline.course(consumer) if isinstance(one, SettleCompleted) and one.event.seq < closing.seq
+        one for one in timeline.moments(consumer) if isinstance(one, SettleCompleted) and one.event.seq < closing.seq
     ]
     calls = [one.call for one in before if one.is_nack and one.session is not None]
     early_ns = closing.t_ns + 2 * TOLERANCES["answer"].slack_ns

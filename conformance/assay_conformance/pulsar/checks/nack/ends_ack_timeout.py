@@ -7,7 +7,7 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
+from assay_conformance.pulsar.timeline.moments import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
 
 
 @check("nack.ends-ack-timeout", of=lambda timeline: timeline.nacking)
@@ -19,7 +19,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
         return
     nacked: dict[Entry, tuple[Call, Frame | None]] = {}
     members: dict[Entry, list[Call]] = {}
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         if isinstance(moment, SettleCalled):
             call = moment.call
             nacked.pop(call.entry, None)
@@ -54,7 +54,7 @@ def ends_ack_timeout(timeline: Timeline, consumer: Consumer) -> Says:
 def _is_nacked(timeline: Timeline, consumer: Consumer, nacks: Sequence[Call]) -> bool:
     """Return whether these are nacks of all that an entry holds, at one time.
 
-    What was nacked twice may be asked for twice. A batch is delivered in parts, and each starts the clock.
+    What was nacked twice may be requested twice. A batch is delivered in parts, and each starts the clock.
     """
     at, indexes = {call.invoke.seq for call in nacks}, [call.message.message_id.batch_index for call in nacks]
     copies = timeline.copies(consumer, nacks[0].entry) if of_batch(nacks[0].message.message_id) else ()

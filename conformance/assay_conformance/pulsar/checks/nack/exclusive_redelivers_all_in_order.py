@@ -19,7 +19,7 @@ from assay_conformance.pulsar.timeline import (
     looked_ns,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     ArrivedAtBroker,
     Delivered,
     Dispatched,
@@ -32,7 +32,7 @@ from assay_conformance.pulsar.timeline.readers import is_reader
 
 @dataclass(slots=True)
 class _Again:
-    """What a session's consumer was sent since it asked for everything, in order, and not delivered yet.
+    """What a session's consumer was sent since it requested everything, in order, and not delivered yet.
 
     `stale`: copies from before, or of an earlier epoch, that the application may still get, or never.
     """
@@ -65,7 +65,7 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
     """
     running: dict[int, _Again] = {}
     copies, settled, nacked = Counter[tuple[Entry, int]](), Settled(), False
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         match moment:
             case SessionOver():
                 running.pop(moment.session.request.seq, None)

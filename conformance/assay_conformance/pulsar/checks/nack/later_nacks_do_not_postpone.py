@@ -8,7 +8,7 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event
 from assay_conformance.pulsar.checks.nack._windows import window_of
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, SettleCompleted, taken
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SettleCalled, SettleCompleted, taken
 
 
 class _Waited(NamedTuple):
@@ -21,7 +21,7 @@ class _Waited(NamedTuple):
 
 
 def _nacks(timeline: Timeline) -> Iterator[_Waited]:
-    """Yield every nack that was asked for, or overdue when its session ended."""
+    """Yield every nack whose message was requested, or overdue when its session ended."""
     for consumer in timeline.nacking:
         window = window_of(timeline.view, consumer)
         if window is not None and not moves_to_dead_letter(timeline.view, consumer):
@@ -30,7 +30,7 @@ def _nacks(timeline: Timeline) -> Iterator[_Waited]:
 
 def _waited(timeline: Timeline, consumer: Consumer, latest_ns: int) -> Iterator[_Waited]:
     waiting: dict[Entry, tuple[Call, list[int]]] = {}
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         for _, (call, others) in taken(waiting, moment):
             due_ns = call.called_ns + latest_ns
             if isinstance(moment, RedeliverWritten) or timeline.bounds.is_past("nack-late", due_ns, moment.event.t_ns):

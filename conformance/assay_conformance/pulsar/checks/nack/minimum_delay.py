@@ -6,7 +6,7 @@ from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.pulsar.checks.nack._timers import timed
 from assay_conformance.pulsar.checks.nack._windows import least_window_of
 from assay_conformance.pulsar.timeline import MS, Consumer, Entry, Exercised, Says, Timeline, breach, check
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SettleCalled
 
 
 @check("nack.minimum-delay", of=lambda timeline: timeline.nacking)

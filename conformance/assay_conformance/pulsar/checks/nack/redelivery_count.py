@@ -22,7 +22,7 @@ from assay_conformance.pulsar.timeline import (
 
 @dataclass(slots=True)
 class _Count:
-    """Of one entry: the last MESSAGE with it, how often it was asked for since, and how many of the requests that its
+    """Of one entry: the last MESSAGE with it, how often it was requested since, and how many of the requests that its
     count includes had not been answered by then."""
 
     frame: Frame
@@ -63,7 +63,7 @@ def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
 def _steps(
     timeline: Timeline, subscription: Subscription
 ) -> list[tuple[Frame, Member, Delivery | list[Position] | None]]:
-    """Return what each member was sent, the positions that it asked for, and when it was admitted."""
+    """Return what each member was sent, the positions that it requested, and when it was admitted."""
     found: list[tuple[Frame, Member, Delivery | list[Position] | None]] = []
     for member in subscription.members:
         found.append((member.joined, member, None))

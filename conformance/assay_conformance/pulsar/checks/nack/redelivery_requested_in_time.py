@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SettleCalled, SettleCompleted, known_ns, taken
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SettleCalled, SettleCompleted, known_ns, taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ def _requests(timeline: Timeline) -> Iterator[tuple[str, Frame]]:
 @check("nack.request-names-messages", of=_requests)
 def request_names_messages(timeline: Timeline, request: tuple[str, Frame]) -> Says:
     """nack.request-names-messages: on a Shared or Key_Shared subscription a request for redelivery names messages.
-    There is no call by which an application of a Case asks for all."""
+    There is no call by which an application of a Case requests everything."""
     kind, frame = request
     if frame.ids:
         yield Exercised(frame)

@@ -7,12 +7,12 @@ from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline import TOLERANCES, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SessionOver, SettleCalled, taken
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SessionOver, SettleCalled, taken
 
 
 @dataclass(slots=True)
 class _Nacked:
-    """A nacked message, its chunks, which of them were asked for since, and by what its last one was."""
+    """A nacked message, its chunks, which of them were requested since, and by what its last one was."""
 
     call: Call
     chunks: tuple[Entry, ...]
@@ -21,12 +21,12 @@ class _Nacked:
 
     @property
     def missing(self) -> list[Entry]:
-        """Chunks that were not asked for."""
+        """Chunks that were not requested."""
         return [chunk for chunk in self.chunks if chunk not in self.named]
 
 
 def _asked_for(timeline: Timeline) -> Iterator[tuple[_Nacked, Frame, Event]]:
-    """Yield nacked messages that were asked for by their last chunk.
+    """Yield nacked messages that were requested by their last chunk.
 
     With each goes this request, and when all chunks were or could be no more.
     """
@@ -38,7 +38,7 @@ def _asked_for(timeline: Timeline) -> Iterator[tuple[_Nacked, Frame, Event]]:
 
 def _nacks(timeline: Timeline, consumer: Consumer) -> Iterator[tuple[_Nacked, Event]]:
     arrivals, waiting = timeline.once(Arrivals), dict[Entry, _Nacked]()
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         if isinstance(moment, SettleCalled) and not moment.is_nack:
             waiting.pop(moment.entry, None)
             waiting = {} if moment.call.cumulative else waiting
@@ -68,7 +68,7 @@ def requests_all_chunks(timeline: Timeline, asked_for: tuple[_Nacked, Frame, Eve
         yield Exercised(event)
     elif timeline.bounds.is_past("answer", request.t_ns, event.t_ns):
         until_ns = request.t_ns + TOLERANCES["answer"].slack_ns
-        timeline.bounds.check_fair("answer", request.t_ns, until_ns, what="whether all chunks were asked for")
+        timeline.bounds.check_fair("answer", request.t_ns, until_ns, what="whether all chunks were requested")
         yield breach(
             "chunk-left-out",
             f"consumer {nacked.call.consumer.handle} had a message in {len(nacked.chunks)} chunks nacked and "

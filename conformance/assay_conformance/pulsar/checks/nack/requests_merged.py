@@ -5,7 +5,7 @@ from assay_conformance.ledger.clauses import LEAST_DELAY_MS
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.pulsar.checks.nack._windows import WIDEST_TICK_FRACTION
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, session_for
-from assay_conformance.pulsar.timeline.courses import RedeliverWritten, SessionOver
+from assay_conformance.pulsar.timeline.moments import RedeliverWritten, SessionOver
 
 IDS_OF_A_COMMAND = 1_000
 """Clients split a request that names more."""
@@ -24,7 +24,7 @@ def requests_merged(timeline: Timeline, invoke: Invoke) -> Says:
     if session_for(calls[0], invoke) is None or moves_to_dead_letter(timeline.view, calls[0].consumer):
         return
     commands, whole, completion = list[Frame](), len(entries), calls[0].operation.completion
-    for moment in timeline.course(calls[0].consumer, after=invoke):
+    for moment in timeline.moments(calls[0].consumer, after=invoke):
         if isinstance(moment, SessionOver) or not entries:
             break
         if isinstance(moment, RedeliverWritten) and not moment.named.isdisjoint(entries):

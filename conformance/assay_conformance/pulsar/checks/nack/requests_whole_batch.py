@@ -7,7 +7,7 @@ from assay_conformance.checks.consumption import is_dead_letter, listed, of_batc
 from assay_conformance.checks.tracker import Call
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     Delivered,
     Dispatched,
     Moment,
@@ -28,7 +28,7 @@ class _Batch:
     settled: set[int] = field(default_factory=set)
 
     def all_seen(self, since: int) -> bool:
-        """Return whether every message of it has come, so that what comes from now on came again."""
+        """Return whether every message of it has come, so that what comes from now on is redelivered."""
         return len({one.event.message_id.batch_index for one in self.handed if one.event.seq > since}) >= self.size > 1
 
 
@@ -58,7 +58,7 @@ def _judgements(timeline: Timeline) -> Iterator[tuple[_Nacked, Event]]:
     """
     for consumer in timeline.nacking:
         batches, nacked = dict[Entry, _Batch](), dict[Entry, _Nacked]()
-        for moment in timeline.course(consumer):
+        for moment in timeline.moments(consumer):
             yield from _judged(timeline, consumer, moment, batches, nacked)
 
 
@@ -105,7 +105,7 @@ def _judged(
 
 
 def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
-    """Return the event of its last seek, where it stands behind that; -1 before any.
+    """Return the event of its last seek, where it stands after that; -1 before any.
 
     A seek into an entry left behind what has not come since.
     """
@@ -116,7 +116,7 @@ def _sought(timeline: Timeline, consumer: Consumer, at: Event) -> int:
 
 @check("nack.requests-whole-batch", of=_judgements)
 def requests_whole_batch(timeline: Timeline, judgement: tuple[_Nacked, Event]) -> Says:
-    """nack.requests-whole-batch: for a nacked batch message the whole entry comes again: the application gets every
+    """nack.requests-whole-batch: for a nacked batch message the whole entry is redelivered: the application gets every
     message of it that it has neither acknowledged nor reconsumed later.
 
     A request may name a message of it: brokers read the entry alone.

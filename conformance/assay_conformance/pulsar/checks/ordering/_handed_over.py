@@ -53,7 +53,7 @@ def _frames(timeline: Timeline, reading: Reading, *commands: str) -> Iterator[tu
 
 class Returns:
     """How often ids may go back, by when: once for each restart, and for each of these MESSAGEs that came after a later
-    one of its session or was made up. What came is asked for session by session."""
+    one of its session or was made up. What came is looked up session by session."""
 
     def __init__(self, restarts: Iterable[Frame], came: Iterable[tuple[ConsumerSession, Frame]]) -> None:
         self._may = [frame.seq for frame in restarts]

@@ -20,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     ended_ns,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
+from assay_conformance.pulsar.timeline.moments import Delivered, Dispatched, RedeliverWritten, SessionOver, SettleCalled
 from assay_conformance.pulsar.timeline.readers import is_reader
 
 
@@ -62,7 +62,7 @@ def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
     epochs: dict[int, _Epoch] = {}
     queued: dict[int, dict[Entry, Frame]] = {}
     settled = Settled()
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         match moment:
             case SettleCalled() if not moment.is_nack:
                 # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.

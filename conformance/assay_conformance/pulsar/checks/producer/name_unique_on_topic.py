@@ -62,7 +62,7 @@ class _Names:
         return next((one.t_ns for one in asking if since is not None and since.seq < one.seq < at.seq), None)
 
     def are_judged(self, topic: str, at: Event) -> bool:
-        """Return whether names are judged: no producer had asked for exclusive access to the topic."""
+        """Return whether names are judged: no producer had requested exclusive access to the topic."""
         return self._exclusive.get(topic, at.seq) >= at.seq
 
 

@@ -29,10 +29,10 @@ class _Turn(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class _Wait:
     """A producer, or one of its partitions, that has to wait: on one session, and on those that follow where the
-    connection ended. `opened`: how its opening ended behind `told`."""
+    connection ended. `opened`: how its opening ended after `waits`."""
 
     handle: int
-    told: Frame
+    waits: Frame
     turns: list[_Turn]
     opened: Completion | None
 
@@ -42,7 +42,7 @@ class _Wait:
         on its way to the bench, had been admitted."""
         done = self.turns[-1].done
         before = self.opened is not None and (done is None or done.seq > self.opened.seq)
-        return before and self.opened is not None and self.told.t_ns <= ended_ns(self.opened)
+        return before and self.opened is not None and self.waits.t_ns <= ended_ns(self.opened)
 
 
 def _waits(timeline: Timeline) -> Iterator[_Wait]:
@@ -73,7 +73,7 @@ def _makes_wait(answer: Frame) -> bool:
 
 
 def _lasts(timeline: Timeline, wait: _Wait) -> Says:
-    opened, told, (_, done, lost) = wait.opened, wait.told, wait.turns[-1]
+    opened, waits, (_, done, lost) = wait.opened, wait.waits, wait.turns[-1]
     for turn in wait.turns[1:]:
         yield Exercised(turn.request)
     if opened is not None and _failed_with_its_connection(opened, lost):
@@ -83,14 +83,14 @@ def _lasts(timeline: Timeline, wait: _Wait) -> Says:
     timeout_ns = timeline.operation_timeout_ns(wait.handle)
     until_ns = timeline.bounds.until(timeline.closing(wait.handle))
     if done is not None:
-        if done.command == "PRODUCER_SUCCESS" and done.t_ns - told.t_ns > timeout_ns:
+        if done.command == "PRODUCER_SUCCESS" and done.t_ns - waits.t_ns > timeout_ns:
             yield Exercised(done)
     elif lost is not None and timeline.bounds.is_missing("reconnect", lost.t_ns, until_ns, what="a PRODUCER"):
         yield breach(
             "not-asked-again",
             f"producer {wait.handle} waited for exclusive access when its connection ended at {ms(lost.t_ns)}; "
             f"expected it to register again or to fail; it had done neither by {ms(until_ns)}",
-            *(told, lost),
+            *(waits, lost),
         )
 
 
@@ -104,23 +104,23 @@ def _failed_with_its_connection(opened: Completion, lost: Closed | None) -> bool
 
 
 def _judge_not_given_up(timeline: Timeline, wait: _Wait) -> Says:
-    end, told, lost = wait.opened, wait.told, wait.turns[-1].lost
+    end, waits, lost = wait.opened, wait.waits, wait.turns[-1].lost
     if end is None:
         return
     lost_before = lost is not None and lost.seq < end.seq
     if end.outcome is Outcome.OK:
         yield breach(
             "opened-unadmitted",
-            f"producer {wait.handle} had to wait for exclusive access from {ms(told.t_ns)} on; expected its open call "
+            f"producer {wait.handle} had to wait for exclusive access from {ms(waits.t_ns)} on; expected its open call "
             f"to wait for PRODUCER_SUCCESS; it succeeded without one at {ms(end.t_ns)}",
-            *(told, end),
+            *(waits, end),
         )
     elif end.error is ErrorClass.TIMEOUT and not lost_before and not _has_unanswered(timeline, wait.handle, end):
         yield breach(
             "gave-up",
-            f"producer {wait.handle} had to wait for exclusive access from {ms(told.t_ns)} on; expected no time-out, "
+            f"producer {wait.handle} had to wait for exclusive access from {ms(waits.t_ns)} on; expected no time-out, "
             f"since that may take as long as others have the topic; its open call timed out at {ms(end.t_ns)}",
-            *(told, end),
+            *(waits, end),
         )
 
 

@@ -121,7 +121,7 @@ def _is_shut_out(timeline: Timeline, refused: RefusedSend, end: Completion) -> b
 
 
 def _passed_over(timeline: Timeline, refused: RefusedSend, end: Completion) -> Frame | None:
-    """Return what stands behind it in the queue and left on a later session, while its own send was still to end."""
+    """Return what is after it in the queue and left on a later session, while its own send was still to end."""
     producer = refused.unit.line
     ends_ns = min(ended_ns(end), timeline.bounds.until(producer.closing))
     sessions = [session for session in producer.sessions if session.request.seq > refused.error.seq]

@@ -8,15 +8,15 @@ from assay_conformance.history.events import first_of, grouped
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import (
     Exercised,
-    Parting,
+    HandleEnd,
     Producer,
     ProducerSession,
     Says,
     Timeline,
     breach,
     check,
+    closed_by_application,
     how_closed,
-    let_go,
     ms,
 )
 
@@ -25,7 +25,7 @@ class _Close(NamedTuple):
     """A producer that had been admitted once, the call that closed it or its client, and how that ended."""
 
     producer: Producer
-    call: Parting
+    call: HandleEnd
     end: Completion
 
 
@@ -33,12 +33,12 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
     for producer in timeline.producers:
         call = producer.closing
         if call is not None and producer.admitted:
-            end = let_go(timeline, producer.handle, was_away=_was_away(timeline, producer, call))
+            end = closed_by_application(timeline, producer.handle, was_away=_was_away(timeline, producer, call))
             if end is not None:
                 yield _Close(producer, call, end)
 
 
-def _was_away(timeline: Timeline, producer: Producer, call: Parting) -> bool:
+def _was_away(timeline: Timeline, producer: Producer, call: HandleEnd) -> bool:
     """Return whether it had no session on a connection when the client was asked to close it."""
     last = producer.last_session(call.seq)
     return last is not None and _is_away(timeline, last, call)

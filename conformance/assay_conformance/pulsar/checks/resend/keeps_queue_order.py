@@ -10,7 +10,7 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
     receipt is sent again."""
     unit, session, again, (furthest, its_send) = resent
     ready = session.admitted
-    # Sent twice on one session, it was the broker that asked for it.
+    # Sent twice on one session, it was the broker that requested it.
     if ready is None or ready.seq > again.seq or unit.sent_on(session) is not again:
         return
     yield Exercised(again)

@@ -39,7 +39,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
 
 
 def _before(producer: Producer, asked: Frame) -> ProducerSession | None:
-    """Return its last session that was asked for earlier."""
+    """Return its last session before this one."""
     place = bisect_left(producer.sessions, asked.seq, key=lambda one: one.request.seq)
     return producer.sessions[place - 1] if place else None
 
@@ -107,5 +107,5 @@ def _was_disturbed(timeline: Timeline, asked: Frame) -> bool:
     """Return whether something before made a client try again."""
     events = timeline.events
     closes = (one for one in events.frames("CLOSE_PRODUCER") if one.dir is Direction.TO_CLIENT)
-    first = (*events.of(Fired)[:1], *timeline.interruptions[:1], *events.frames("ERROR")[:1], next(closes, asked))
+    first = (*events.of(Fired)[:1], *timeline.disconnections[:1], *events.frames("ERROR")[:1], next(closes, asked))
     return any(one.seq < asked.seq for one in first)

@@ -155,7 +155,7 @@ def _starts_small_again(timeline: Timeline, outage: _Outage) -> Says:
     lost = timeline.connection(ready.conn).lost
     if lost is None or lost.seq > back.seq or not _was_heard(timeline, ready, lost):
         return
-    harms = (*timeline.events.of(Fired), *timeline.interruptions)
+    harms = (*timeline.events.of(Fired), *timeline.disconnections)
     if any(lost.seq < harm.seq < back.seq for harm in harms):
         return  # Something else went wrong in between.
     late = breach(

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Healed
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, breach, check, each, ms, offers
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    IncomingMessage,
+    Says,
+    Timeline,
+    breach,
+    check,
+    each,
+    incoming_messages,
+    ms,
+)
 
 
 @check("robustness.any-segmentation")
@@ -16,7 +26,7 @@ def any_segmentation(timeline: Timeline) -> Says:
     That requests and sends complete is judged by the operations that wait for them.
     """
     since = _since(timeline)
-    yield from each(offers(timeline, _messages(timeline, since)), _judge_received, timeline, since)
+    yield from each(incoming_messages(timeline, _messages(timeline, since)), _judge_received, timeline, since)
     yield from each(since.items(), _stays, timeline)
 
 
@@ -51,8 +61,12 @@ def _messages(timeline: Timeline, since: dict[int, Fired]) -> Iterator[Frame]:
             yield frame
 
 
-def _judge_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -> Says:
-    taken, member, came = offer.taken, offer.member, f"{offer.entry} came in pieces to consumer {offer.consumer.handle}"
+def _judge_received(timeline: Timeline, since: dict[int, Fired], incoming: IncomingMessage) -> Says:
+    taken, member, came = (
+        incoming.taken,
+        incoming.member,
+        f"{incoming.entry} came in pieces to consumer {incoming.consumer.handle}",
+    )
     if taken is not None and taken.payload == member.payload:
         yield Exercised(taken)
     elif taken is not None:
@@ -60,16 +74,16 @@ def _judge_received(timeline: Timeline, since: dict[int, Fired], offer: Offer) -
             "message-changed",
             f"{came}; expected {member.size} bytes of digest {member.digest:08x}; it received {taken.size} bytes of "
             f"digest {taken.digest:08x}",
-            *(offer.frame, taken),
+            *(incoming.frame, taken),
         )
-    for end in offer.missed:
-        if not _is_disturbed(timeline, offer.frame.conn, end):
-            timeline.bounds.check_fair("answer", offer.frame.t_ns, end.t_ns, what="whether a message only came late")
+    for end in incoming.missed:
+        if not _is_disturbed(timeline, incoming.frame.conn, end):
+            timeline.bounds.check_fair("answer", incoming.frame.t_ns, end.t_ns, what="whether a message only came late")
             yield breach(
                 "message-lost",
-                f"{came} at {ms(offer.frame.t_ns)}; expected it to be received; a receive ended without it at "
+                f"{came} at {ms(incoming.frame.t_ns)}; expected it to be received; a receive ended without it at "
                 f"{ms(end.t_ns)}",
-                *(since[offer.frame.conn], offer.frame, end),
+                *(since[incoming.frame.conn], incoming.frame, end),
             )
 
 

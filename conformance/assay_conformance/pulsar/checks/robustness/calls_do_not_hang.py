@@ -38,7 +38,7 @@ def calls_do_not_hang(timeline: Timeline) -> Says:
     that a fault of the Case killed is not judged. Nor is a call whose own time-out, configured or as the client
     declares it, is not over by then, or not known: where the Case sets it and the client does not let it be set; nor
     one that may wait for a connection on which nothing answers, or for access that another producer has; nor an opening
-    that was told to try again later, nor a request for what was closed before its operation time-out; and of sends,
+    that was to try again later, nor a request for what was closed before its operation time-out; and of sends,
     where frames of a connection that lasts were dropped, or are held, or brokers refuse the producer, do not answer, or
     take it from its topic again and again: the receipt may come later, or not at all; nor a send into a queue that
     blocks, after so many that their time-outs take as long. The deadline counts from the start of the client's call: a

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.robustness._round_trip import Taken, changed, is_altered, taken
-from assay_conformance.pulsar.timeline import Exercised, Offer, Says, Timeline, check, each, not_delivered, offers
+from assay_conformance.pulsar.timeline import (
+    Exercised,
+    IncomingMessage,
+    Says,
+    Timeline,
+    check,
+    each,
+    incoming_messages,
+    not_delivered,
+)
 
 
 @check("robustness.edge-case-payloads-round-trip")
@@ -16,7 +25,7 @@ def edge_case_payloads_round_trip(timeline: Timeline) -> Says:
     Content is compared with what is stored. Chunked messages are judged by the chunking checks.
     """
     yield from each(taken(timeline), _judge_the_same)
-    yield from each(offers(timeline, _smallest(timeline)), _judge_delivered, timeline)
+    yield from each(incoming_messages(timeline, _smallest(timeline)), _judge_delivered, timeline)
 
 
 def _smallest(timeline: Timeline) -> Iterator[Frame]:
@@ -35,5 +44,5 @@ def _judge_the_same(one: Taken) -> Says:
         yield Exercised(message)
 
 
-def _judge_delivered(timeline: Timeline, offer: Offer) -> Says:
-    yield from not_delivered(timeline, offer, "an empty message or one of a single byte")
+def _judge_delivered(timeline: Timeline, incoming: IncomingMessage) -> Says:
+    yield from not_delivered(timeline, incoming, "an empty message or one of a single byte")

@@ -11,7 +11,7 @@ _ON_THE_WAY: Final = (ErrorClass.TRANSPORT, ErrorClass.TIMEOUT)
 
 
 def _asked(timeline: Timeline) -> list[Completion]:
-    """Return values asked for of messages that the application still had whole, with nothing to request."""
+    """Return the reads of values of messages that the application still had whole, with nothing to request."""
     return [end for end in timeline.ends("value") if not _is_excused(timeline, end)]
 
 

@@ -63,7 +63,7 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
     torn = _torn(timeline, consumer)
     for event in _moves(timeline, consumer):
         if isinstance(event, Received):
-            # A handler was called without being asked for: before the answer, or after it.
+            # A handler was called without a request: before the answer, or after it.
             asked.clear()
             at, placed = event, event.seq
         elif event.verb != HAS_MESSAGE_AVAILABLE and isinstance(event, Invoke):

@@ -26,7 +26,7 @@ from assay_conformance.pulsar.timeline import (
     known_owner,
     ms,
 )
-from assay_conformance.pulsar.timeline.courses import Dispatched, SettleCalled
+from assay_conformance.pulsar.timeline.moments import Dispatched, SettleCalled
 
 
 def _seeking(timeline: Timeline) -> Iterable[tuple[Consumer, list[Sought]]]:
@@ -99,7 +99,7 @@ def _in_order(timeline: Timeline, consumer: Consumer, its: list[Sought]) -> list
     found: list[tuple[Event, Moment]] = [(sought.invoke, None) for sought in its]
     found += [(message, None) for message in timeline.received(consumer)]
     topic = its[0].topic
-    for moment in timeline.course(consumer):
+    for moment in timeline.moments(consumer):
         match moment:
             case Dispatched() if moment.event.to_receiver and moment.entry.topic == topic:
                 found.append((moment.event, moment))

@@ -15,7 +15,7 @@ from assay_conformance.pulsar.checks.seek._seeking import (
     target_of,
 )
 from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, looked_ns, ms
-from assay_conformance.pulsar.timeline.courses import Dispatched, ReceiveEnded, SessionOver, SettleCalled
+from assay_conformance.pulsar.timeline.moments import Dispatched, ReceiveEnded, SessionOver, SettleCalled
 
 
 class Message(NamedTuple):
@@ -39,7 +39,7 @@ def starts_at_target(timeline: Timeline, sought: Sought) -> Says:
     """
     first = next(received_after(timeline, sought), None)
     arrived: dict[Entry, Frame] = {}
-    for moment in timeline.course(sought.consumer, after=sought.invoke):
+    for moment in timeline.moments(sought.consumer, after=sought.invoke):
         if moment.event.seq > sought.until or (first is not None and moment.event.seq > first.seq):
             break
         match moment:

@@ -95,7 +95,7 @@ def _ends(timeline: Timeline, follower: Follower, topic: str) -> Iterator[Event]
         if base_topic(session.topic) == topic and from_client(session.request):
             yield session.request
     yield from (frame for frame in timeline.events.frames(*LOOKUPS) if is_torn(frame))
-    yield from timeline.interruptions
+    yield from timeline.disconnections
     yield from timeline.events.of(Ended)
     yield from () if follower.closed is None else (follower.closed,)
 

@@ -13,8 +13,8 @@ from assay_conformance.pulsar.timeline import (
     Timeline,
     breach,
     check,
+    closed_by_application,
     how_closed,
-    let_go,
     ms,
 )
 
@@ -32,7 +32,7 @@ class _Closed(NamedTuple):
 
 def _closed(timeline: Timeline) -> Iterator[_Closed]:
     for consumer in timeline.consumers if timeline.events.of(Ended) else ():
-        end = let_go(timeline, consumer.handle, was_away=True)
+        end = closed_by_application(timeline, consumer.handle, was_away=True)
         topics = {session.topic for session in consumer.sessions} - consumer.unsure if end is not None else set[str]()
         for topic in sorted(topics):
             session = _away(consumer, topic)

@@ -13,8 +13,8 @@ from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
     Consumer,
     Exercised,
+    Interruption,
     Says,
-    Setback,
     Timeline,
     breach,
     called_ns,
@@ -28,38 +28,38 @@ _PASSING = frozenset({"ServiceNotReady", "ConsumerBusy"})
 """What a broker says while it opens or unloads a topic, and until it notices that the former connection is gone."""
 
 
-def _away(timeline: Timeline) -> Iterator[Setback]:
-    """Yield setbacks of consumers, but for refusals that may be final to those that need not report them.
+def _away(timeline: Timeline) -> Iterator[Interruption]:
+    """Yield interruptions of consumers, but for refusals that may be final to those that need not report them.
 
     One of several topics or partitions may go on with the others, and one with a message handler has no call that could
     fail. Where the open call failed, it has reported what it met, and there is no consumer.
     """
-    for setback in timeline.setbacks:
-        consumer = setback.owner
+    for interruption in timeline.interruptions:
+        consumer = interruption.owner
         if isinstance(consumer, Consumer) and not timeline.failed_to_open(consumer.handle):
-            is_part = is_partition(setback.topic) or takes_several(timeline.view, consumer)
-            passes = setback.error is None or setback.error in _PASSING
+            is_part = is_partition(interruption.topic) or takes_several(timeline.view, consumer)
+            passes = interruption.error is None or interruption.error in _PASSING
             if passes or not (is_part or listens(consumer)):
-                yield setback
+                yield interruption
 
 
 @check("subscription.keeps-reconnecting", of=_away)
-def keeps_reconnecting(timeline: Timeline, setback: Setback) -> Says:
+def keeps_reconnecting(timeline: Timeline, interruption: Interruption) -> Says:
     """subscription.keeps-reconnecting: a consumer that the application has not closed comes back, whether or not it is
     received from, or the next receive fails. So this is judged where the application receives afterwards."""
-    yield from (Exercised(attempt) for attempt in setback.own_attempts)
-    handle, closing = setback.owner.handle, setback.owner.closing
-    receives = between(timeline.events.completions_of(handle, *_RECEIVES), setback.event, closing)
-    failed = between(timeline.once(_failed).get(handle, ()), setback.event, closing)
-    is_asked = any(called_ns(end) > setback.event.t_ns + IN_FLIGHT_NS for end in reversed(receives))
-    until_ns = setback.given_up_ns(timeline) if is_asked and not failed else None
+    yield from (Exercised(attempt) for attempt in interruption.own_attempts)
+    handle, closing = interruption.owner.handle, interruption.owner.closing
+    receives = between(timeline.events.completions_of(handle, *_RECEIVES), interruption.event, closing)
+    failed = between(timeline.once(_failed).get(handle, ()), interruption.event, closing)
+    is_asked = any(called_ns(end) > interruption.event.t_ns + IN_FLIGHT_NS for end in reversed(receives))
+    until_ns = interruption.given_up_ns(timeline) if is_asked and not failed else None
     if until_ns is not None:
         yield breach(
             "stayed-away",
-            f"consumer {handle} {setback.words} at {ms(setback.event.t_ns)}; expected it "
-            f"to subscribe to topic {setback.topic} again, or the next receive to fail; it had not subscribed "
+            f"consumer {handle} {interruption.words} at {ms(interruption.event.t_ns)}; expected it "
+            f"to subscribe to topic {interruption.topic} again, or the next receive to fail; it had not subscribed "
             f"by {ms(until_ns)}, and a receive succeeded",
-            *(setback.event, receives[-1]),
+            *(interruption.event, receives[-1]),
         )
 
 

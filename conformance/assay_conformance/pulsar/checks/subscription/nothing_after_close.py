@@ -40,7 +40,7 @@ def _gone(timeline: Timeline) -> Iterator[_Gone]:
 @check("subscription.nothing-after-close", of=_gone)
 def nothing_after_close(timeline: Timeline, gone: _Gone) -> Says:
     """subscription.nothing-after-close: behind the CLOSE_CONSUMER of a consumer, or the SUCCESS of its UNSUBSCRIBE,
-    its client asks for nothing more about it on that connection. (Producers: `producer.close-ends-pending-sends`.)
+    its client requests nothing more about it on that connection. (Producers: `producer.close-ends-pending-sends`.)
 
     What another thread of the application asked for at the same time may be under way.
     """

@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import orphan
+from assay_conformance.pulsar.timeline.dispatching import undispatchable_chunk
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
@@ -137,7 +137,7 @@ def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holde
     held = [one for one in held if (id(member), one.position) not in holders.passed_on]
     if end is None or not held:
         return
-    never, successors = orphan(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
+    never, successors = undispatchable_chunk(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
     for delivery in held:
         if never is not None and delivery.position > never:
             continue
@@ -158,4 +158,4 @@ def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) ->
     for member in subscription.members:
         left, until_ns = timeline.broker_account(member.session).left, timeline.bounds.until(member.session.ended)
         if left.since is not None and until_ns - max(gone_ns, member.joined.t_ns, left.since.t_ns) > TAKEOVER_NS:
-            yield member, left.outstanding
+            yield member, left.available

@@ -54,14 +54,14 @@ def state_listener_follows_broker(timeline: Timeline, reported: _Reported) -> Sa
     consumer, partition, changes, notes = reported
     whose = f"the state listener of consumer {consumer.handle}, partition {partition},"
     for number, note in enumerate(notes):
-        told = next((one for one in changes[number : number + 1] if one.seq < note.seq), None)
-        if told is None or _is_active(told) is not _is_active(note):
-            state = "there was none" if told is None else f"active={_is_active(told)}, of {ms(told.t_ns)}"
+        change = next((one for one in changes[number : number + 1] if one.seq < note.seq), None)
+        if change is None or _is_active(change) is not _is_active(note):
+            state = "there was none" if change is None else f"active={_is_active(change)}, of {ms(change.t_ns)}"
             yield breach(
                 "reported-otherwise",
                 f"{whose} was called with active={_is_active(note)} at {ms(note.t_ns)}; expected the state of the next "
                 f"{_CHANGE}: {state}",
-                *([] if told is None else [told]),
+                *([] if change is None else [change]),
                 note,
             )
             return

@@ -60,7 +60,7 @@ def _due_to(timeline: Timeline, topic: str, send: Frame) -> set[str]:
     attached = [one for one in there if one.request.at_broker and not one.had_ended(send)]
     members = Counter(one.subscription for one in attached)
     alone = (one for one in attached if members[one.subscription] == 1)
-    return {one.subscription for one in alone if timeline.broker_account(one).at(send).outstanding > 0}
+    return {one.subscription for one in alone if timeline.broker_account(one).at(send).available > 0}
 
 
 @check("throttling.non-persistent-drops-excess", of=_sent, where=lambda view: bool(_limited(view)))

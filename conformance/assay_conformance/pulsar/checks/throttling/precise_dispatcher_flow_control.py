@@ -19,7 +19,7 @@ def precise_dispatcher_flow_control(timeline: Timeline, session: ConsumerSession
             granted = frame
         else:
             # How many a read begun by now may still bring.
-            permits = account.supplies[frame.seq].outstanding
+            permits = account.available_before[frame.seq].available
             entries = max(entries, -(-max(permits, 0) // max(1, fewest)))
             if entries <= 0:
                 yield breach(

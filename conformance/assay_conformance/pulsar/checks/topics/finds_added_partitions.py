@@ -114,7 +114,7 @@ def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Even
     grown = opened.grown
     keeping = (one for one in timeline.events.of(Fired) if one.action in _KEEPS_BACK)
     refusals = (one for topic, one in _answers(timeline, opened) if one.command == "ERROR" and topic in missing)
-    void: list[Event] = [*timeline.interruptions, *timeline.events.of(AgentEnded), *keeping, *refusals]
+    void: list[Event] = [*timeline.disconnections, *timeline.events.of(AgentEnded), *keeping, *refusals]
     void += _refused_counts(timeline, opened)
     return any(grown.seq < one.seq <= seen.seq for one in void)
 

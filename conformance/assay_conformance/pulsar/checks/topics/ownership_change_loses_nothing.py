@@ -22,8 +22,8 @@ from assay_conformance.pulsar.timeline import (
     looked_ns,
     ms,
 )
+from assay_conformance.pulsar.timeline.interruptions import LONGEST_FIRST_WAIT_MS
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
-from assay_conformance.pulsar.timeline.setbacks import LONGEST_FIRST_WAIT_MS
 
 _ORDERED_TYPES = ("exclusive", "failover")
 """Subscription types that deliver a topic in order."""
@@ -184,7 +184,7 @@ def _may_come_ns(timeline: Timeline, consumer: Consumer) -> int:
     fails_over = in_force(timeline.view, consumer, "subscription_type") == "failover"
     delay_ns = timeline.topology.settings.failover_delay_ms * MS if fails_over else 0
     active = [one.ready.t_ns + delay_ns for one in consumer.sessions if one.ready is not None]
-    away = [one.event.t_ns for one in timeline.setbacks if one.owner is consumer and one.over is None]
+    away = [one.event.t_ns for one in timeline.interruptions if one.owner is consumer and one.over is None]
     back = [t_ns + LONGEST_FIRST_WAIT_MS * MS for t_ns in away]
     return max([0, *cuts, *active, *back, *(one.t_ns for one in timeline.received(consumer)[-1:])])
 

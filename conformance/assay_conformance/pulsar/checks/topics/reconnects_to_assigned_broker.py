@@ -34,7 +34,7 @@ class _Owner(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Course:
+class _Record:
     """Of one of them: its PRODUCERs or SUBSCRIBEs, and the broker's closes. `named`: those after which the client can
     go to the new owner at once. `excuses`: events after which it may look its topic up until it registers."""
 
@@ -63,14 +63,14 @@ class _Return(NamedTuple):
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
-    courses = _Courses(timeline)
-    lookups = courses.lookups() if any(course.named for course in courses.of.values()) else {}
-    for owner, course in courses.of.items():
-        for before, back in course.spans:
-            close = between(course.closes, before, back).last
-            if back is None or close is None or between(course.named, before, back).last is not close:
+    records = _Records(timeline)
+    lookups = records.lookups() if any(record.named for record in records.of.values()) else {}
+    for owner, record in records.of.items():
+        for before, back in record.spans:
+            close = between(record.closes, before, back).last
+            if back is None or close is None or between(record.named, before, back).last is not close:
                 continue
-            void = (between(many, close, back) for many in (courses.disturbances, courses.unnamed.get(owner.topic, ())))
+            void = (between(many, close, back) for many in (records.disturbances, records.unnamed.get(owner.topic, ())))
             if not any(void):
                 yield _Return(owner, close, between(lookups.get(owner.topic, ()), close, back).first, back)
 
@@ -85,43 +85,43 @@ class _Refused(NamedTuple):
 
 
 def _refusals(timeline: Timeline) -> Iterator[_Refused]:
-    courses = _Courses(timeline)
-    for owner, course in courses.of.items():
-        for refused, again in course.spans if course.named else ():
-            close = between(course.closes, None, refused).last
+    records = _Records(timeline)
+    for owner, record in records.of.items():
+        for refused, again in record.spans if record.named else ():
+            close = between(record.closes, None, refused).last
             error = next((one for one in timeline.answers_to(refused) if one.command == "ERROR"), None)
             passes = error is not None and error.fields.get("error") in PASSING_ERRORS
-            if close is None or again is None or not passes or between(course.closes, refused, again):
+            if close is None or again is None or not passes or between(record.closes, refused, again):
                 continue
-            first = between(course.registered, close, None).first is refused
-            if first and between(course.named, None, refused).last is close:
+            first = between(record.registered, close, None).first is refused
+            if first and between(record.named, None, refused).last is close:
                 yield _Refused(owner, close, refused, again)
 
 
-class _Courses:
+class _Records:
     """Those of all producers and consumers, and what disturbs them."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline, events = timeline, timeline.events
-        self.of: dict[_Owner, _Course] = {}
-        self._on: dict[str, list[tuple[_Owner, _Course]]] = {}
+        self.of: dict[_Owner, _Record] = {}
+        self._on: dict[str, list[tuple[_Owner, _Record]]] = {}
         self.unnamed: dict[str, list[Frame]] = {}
         """Topic -> closes after which the one that was closed has to look it up."""
-        self.disturbances: list[Event] = in_order([*timeline.interruptions, *events.of(Fired)])
+        self.disturbances: list[Event] = in_order([*timeline.disconnections, *events.of(Fired)])
         """What may keep one of those under way from registering with the new owner."""
         for one in timeline.registrations:
-            course = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Course())
-            course.registered.append(one.frame)
-            course.excuse(one.refusal)
+            record = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Record())
+            record.registered.append(one.frame)
+            record.excuse(one.refusal)
         self._see_closes()
-        for course in self.of.values():
-            for registered, later in course.spans:
-                lost, named = timeline.closed(registered.conn), between(course.named, registered, later).first
-                course.excuse(None if lost is None else between([lost], registered, later).first)
-                course.excuse(None if named is None else between(self.disturbances, named, later).first)
-            course.excuses = in_order(course.excuses)
-        for owner, course in self.of.items():
-            self._on.setdefault(owner.topic, []).append((owner, course))
+        for record in self.of.values():
+            for registered, later in record.spans:
+                lost, named = timeline.closed(registered.conn), between(record.named, registered, later).first
+                record.excuse(None if lost is None else between([lost], registered, later).first)
+                record.excuse(None if named is None else between(self.disturbances, named, later).first)
+            record.excuses = in_order(record.excuses)
+        for owner, record in self.of.items():
+            self._on.setdefault(owner.topic, []).append((owner, record))
 
     def _see_closes(self) -> None:
         """Note closes by brokers.
@@ -151,20 +151,20 @@ class _Courses:
             return
         owner, kind = whose(session, close), "producer" if isinstance(session, ProducerSession) else "consumer"
         handle = None if owner is None else owner.handle
-        course = self.of.setdefault(_Owner(session.topic, kind, handle), _Course())
+        record = self.of.setdefault(_Owner(session.topic, kind, handle), _Record())
         admitted = session.admitted
         was_let_in = admitted is not None and admitted.seq < close.seq
         is_its_own = owner is None or owner.closing is None or owner.closing.seq > close.seq
         if from_client(close) and is_its_own and not was_let_in:
-            course.excuse(close)
+            record.excuse(close)
         if not to_client(close):
             return
-        course.closes.append(close)
+        record.closes.append(close)
         urls, is_in = named_brokers(close.command, close.fields), was_let_in and handle is not None
         if is_in and urls and not any(lost[url] for url in urls):
-            course.named.append(close)
+            record.named.append(close)
         else:
-            course.excuse(close)
+            record.excuse(close)
             self.unnamed.setdefault(session.topic, []).append(close)
 
     def lookups(self) -> dict[str, list[Frame]]:
@@ -197,9 +197,9 @@ class _Courses:
 
         That one registered of which several are possible says nothing about the others.
         """
-        for owner, course in self._on.get(topic, ()):
-            since = between(course.registered, None, at).last if owner.handle is not None else None
-            if between(course.excuses, since, at):
+        for owner, record in self._on.get(topic, ()):
+            since = between(record.registered, None, at).last if owner.handle is not None else None
+            if between(record.excuses, since, at):
                 return True
         return False
 

@@ -57,7 +57,7 @@ def _finders(timeline: Timeline) -> Iterator[_Finder]:
     if any(one.to_receiver and one.intact is False for one in timeline.events.frames("PARTITIONED_METADATA_RESPONSE")):
         return
     frames = (one.answer for one in answers.values() if one.answer is not None)
-    steps: list[Event] = [*frames, *timeline.interruptions, *timeline.events.of(AgentEnded)]
+    steps: list[Event] = [*frames, *timeline.disconnections, *timeline.events.of(AgentEnded)]
     known, found = dict[int, _Finder](), dict[int, set[int]]()
     for event in sorted(steps if timeline.grown_topics else (), key=lambda event: event.seq):
         if isinstance(event, AgentEnded):

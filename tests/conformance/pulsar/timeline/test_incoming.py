@@ -6,19 +6,19 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Fate, Sides
-from assay_conformance.pulsar.timeline import Timeline, offers
+from assay_conformance.pulsar.timeline import Timeline, incoming_messages
 
 
 def _fates(timeline: Timeline) -> list[tuple[bool, int]]:
     """Of each message: whether the application got it, and how many receives missed it."""
-    found = offers(timeline, timeline.events.frames("MESSAGE"))
-    return [(offer.taken is not None, len(offer.missed)) for offer in found]
+    found = incoming_messages(timeline, timeline.events.frames("MESSAGE"))
+    return [(incoming.taken is not None, len(incoming.missed)) for incoming in found]
 
 
 def _came(timeline: Timeline) -> list[tuple[bool, int]]:
     """The same of what reached the client."""
-    found = offers(timeline, (frame for frame in timeline.events.frames("MESSAGE") if frame.to_receiver))
-    return [(offer.taken is not None, len(offer.missed)) for offer in found]
+    found = incoming_messages(timeline, (frame for frame in timeline.events.frames("MESSAGE") if frame.to_receiver))
+    return [(incoming.taken is not None, len(incoming.missed)) for incoming in found]
 
 
 def _receive(story: Script, *, got: int) -> None:
@@ -60,7 +60,7 @@ def test_message_that_is_taken_late_was_missed_by_the_receive_before() -> None:
     assert asked(story, _fates) == [(True, 1)]
 
 
-def test_each_message_of_a_batch_is_an_offer() -> None:
+def test_each_message_of_a_batch_is_an_came() -> None:
     story = Script()
     story.consumer()
     story.message(0, 1, batch=True)

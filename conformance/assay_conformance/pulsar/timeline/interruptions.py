@@ -37,7 +37,7 @@ _CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE")
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
+class Interruption:
     """`began`: the first one since its owner was admitted there. `over`: it was admitted again, or interrupted again.
     It is not known for whom a new connection or a LOOKUP is made: it counts for everyone that is disconnected from this
     topic, and so does a registration of another one there.
@@ -115,7 +115,7 @@ def _was_lost_with(timeline: Timeline, registration: Event, lost: Closed) -> boo
     return timeline.answers_to_requests.to(registration) is None
 
 
-def setbacks(timeline: Timeline) -> list[Setback]:
+def interruptions(timeline: Timeline) -> list[Interruption]:
     """Return all interruptions of the attempt; those of one owner on one topic in order."""
     attempts = Attempts(timeline)
     registered = by_owner(timeline.registrations)
@@ -124,7 +124,7 @@ def setbacks(timeline: Timeline) -> list[Setback]:
 
 def _of_owner(
     timeline: Timeline, attempts: Attempts, owner: Owner, registered: Sequence[Registration]
-) -> Iterator[Setback]:
+) -> Iterator[Interruption]:
     admitted = [one.session.admitted for one in registered if one.session.admitted is not None]
     met = [event for event in _met(timeline, registered) if admitted and admitted[0].seq < event.seq]
     admitted.sort(key=seq)
@@ -134,7 +134,7 @@ def _of_owner(
         began = began or event
         again = next(after(admitted, event), None)
         over = first_of(*(again, later))
-        yield Setback(owner, topic, event, began, over, attempts.of(owner, topic))
+        yield Interruption(owner, topic, event, began, over, attempts.of(owner, topic))
         if over is again:
             began = None
 

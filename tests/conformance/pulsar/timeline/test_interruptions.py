@@ -1,4 +1,4 @@
-"""Setbacks of producers and consumers, and what was tried after them."""
+"""Interruptions of producers and consumers, and what was tried after them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay_conformance.pulsar.timeline import Timeline
 
 
 def _met(timeline: Timeline) -> list[tuple[Event, Event, list[Event], Event | None]]:
-    return [(one.event, one.began, list(one.attempts), one.over) for one in timeline.setbacks]
+    return [(one.event, one.began, list(one.attempts), one.over) for one in timeline.interruptions]
 
 
 def _refused(story: Script, conn: int = 1) -> tuple[Frame, Frame]:
@@ -18,7 +18,7 @@ def _refused(story: Script, conn: int = 1) -> tuple[Frame, Frame]:
     return request, story.down("ERROR", conn, request_id=request.request_id, fields={"error": "ProducerBusy"})
 
 
-def test_setbacks_of_one_outage_follow_each_other_until_the_broker_admits_it() -> None:
+def test_interruptions_of_one_outage_follow_each_other_until_the_broker_admits_it() -> None:
     story = Script()
     story.producer()
     lost = story.cut()
@@ -40,7 +40,7 @@ def test_outage_behind_an_admission_begins_anew() -> None:
     assert asked(story, _met)[-1] == (lost, lost, [], None)
 
 
-def test_what_an_open_call_meets_is_no_setback() -> None:
+def test_what_an_open_call_meets_is_no_interruption() -> None:
     story = Script()
     story.invoke("open_producer", 1, args={"topic": "t"})
     story.connected(0)
@@ -55,4 +55,6 @@ def test_end_of_a_connection_that_a_consumer_had_left_sets_nobody_back() -> None
     story.connected(1)
     admitted = story.subscribed(1)
     story.cut(0)
-    assert [(one.event, one.over) for one in asked(story, lambda timeline: timeline.setbacks)] == [(close, admitted)]
+    assert [(one.event, one.over) for one in asked(story, lambda timeline: timeline.interruptions)] == [
+        (close, admitted)
+    ]

@@ -188,7 +188,7 @@ def taken(waiting: dict[Entry, W], moment: Moment) -> list[tuple[Entry, W]]:
     return [(entry, waiting.pop(entry)) for entry in [entry for entry in waiting if moment.ends(entry)]]
 
 
-def course(
+def moments(
     tracker: Tracker,
     sessions: ConsumerSessions,
     consumer: Consumer,

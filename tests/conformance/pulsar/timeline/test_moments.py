@@ -8,7 +8,7 @@ from tests.conformance.pulsar.timeline.asked import asked
 
 from assay_conformance.model.event import Closed, Frame, Outcome
 from assay_conformance.pulsar.timeline import Entry, Timeline
-from assay_conformance.pulsar.timeline.courses import (
+from assay_conformance.pulsar.timeline.moments import (
     AckWritten,
     Moment,
     SessionOver,
@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline.courses import (
 
 def _course(timeline: Timeline) -> list[Moment]:
     (consumer,) = timeline.consumers
-    return [*timeline.course(consumer)]
+    return [*timeline.moments(consumer)]
 
 
 def _names(story: Consuming) -> list[str]:

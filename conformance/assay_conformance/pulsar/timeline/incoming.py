@@ -37,7 +37,7 @@ Place = tuple[Entry, int]
 
 
 @dataclass(slots=True, eq=False)
-class Offer:
+class IncomingMessage:
     """One message of a MESSAGE. `taken`: the application got it; `missed`: receives that ended without it and with too
     few messages, longer than an answer takes after its MESSAGE."""
 
@@ -59,24 +59,24 @@ class Offer:
         return self.frame.members[max(self.index, 0)]
 
 
-def offers(timeline: Timeline, frames: Iterable[Frame]) -> list[Offer]:
+def incoming_messages(timeline: Timeline, frames: Iterable[Frame]) -> list[IncomingMessage]:
     """Return the messages of these MESSAGEs which came whole, in order: unbatched, a batch, or the last chunk."""
     chosen = {frame.seq: frame for frame in frames}
     return _Handover(timeline).through(chosen) if chosen else []
 
 
-def not_delivered(timeline: Timeline, offer: Offer, what: str, *causes: Event) -> Iterator[Breach]:
+def not_delivered(timeline: Timeline, incoming: IncomingMessage, what: str, *causes: Event) -> Iterator[Breach]:
     """Yield a breach for each receive that misses it.
 
     `what` a message of its kind is, in a few words, and what had happened to it by `causes`.
     """
-    for end in offer.missed:
-        if timeline.bounds.is_missing("answer", offer.frame.t_ns, end.t_ns, what="a message"):
+    for end in incoming.missed:
+        if timeline.bounds.is_missing("answer", incoming.frame.t_ns, end.t_ns, what="a message"):
             yield breach(
                 "not-delivered",
-                f"{offer.entry}, {what}, arrived at consumer {end.handle} at {ms(offer.frame.t_ns)}; expected it to be "
-                f"received; a receive ended without it at {ms(end.t_ns)}",
-                *(*causes, offer.frame, end),
+                f"{incoming.entry}, {what}, arrived at consumer {end.handle} at {ms(incoming.frame.t_ns)}; expected it "
+                f"to be received; a receive ended without it at {ms(end.t_ns)}",
+                *(*causes, incoming.frame, end),
             )
 
 
@@ -86,17 +86,17 @@ class _Handover:
     def __init__(self, timeline: Timeline) -> None:
         self._timeline, self._view = timeline, timeline.view
         self._transient = timeline.non_persistent
-        self._found: list[Offer] = []
-        self._open: dict[int, dict[Place, Offer]] = {}
+        self._found: list[IncomingMessage] = []
+        self._open: dict[int, dict[Place, IncomingMessage]] = {}
         """Handle of a consumer -> messages that reached it and were not delivered yet."""
         self._got: dict[int, set[Entry]] = {}
         """Handle -> entries of which it has got a message."""
         self._last: dict[tuple[int, str], Entry] = {}
         """Handle and topic -> what it has got last there."""
         self._asked: dict[ConsumerSession, Frame] = {}
-        """Session -> where everything was last asked for again on it."""
+        """Session -> the last request for everything on it."""
 
-    def through(self, chosen: dict[int, Frame]) -> list[Offer]:
+    def through(self, chosen: dict[int, Frame]) -> list[IncomingMessage]:
         events = self._timeline.events
         again = (frame for frame in events.frames(REDELIVER) if frame.from_sender and not frame.ids)
         seen: list[Event] = [*chosen.values(), *again, *events.of(Received), *self._timeline.starved]
@@ -106,24 +106,24 @@ class _Handover:
             elif isinstance(event, Completion):
                 self._missed(event)
             elif event.seq in chosen:
-                self._offer(chosen[event.seq])
+                self._came(chosen[event.seq])
             else:
                 self._asked_again(event)  # type: ignore[arg-type]
         return self._found
 
-    def _offer(self, frame: Frame) -> None:
+    def _came(self, frame: Frame) -> None:
         session = self._timeline.consumer_sessions.of(frame)
         if session is None or base_topic(session.topic) in self._transient:
             return
         id, consumer = frame.ids[0], known_owner(session, frame)
         entry = Entry(session.topic, id.ledger, id.entry)
         if consumer is None:
-            self._found.append(Offer(session, frame, entry, -1))
+            self._found.append(IncomingMessage(session, frame, entry, -1))
         elif not self._is_passed_over(session, consumer, frame, entry):
             for index in _owed(frame):
-                offer = Offer(session, frame, entry, index)
-                self._found.append(offer)
-                self._open.setdefault(consumer.handle, {})[entry, index] = offer
+                incoming = IncomingMessage(session, frame, entry, index)
+                self._found.append(incoming)
+                self._open.setdefault(consumer.handle, {})[entry, index] = incoming
 
     def _is_passed_over(self, session: ConsumerSession, consumer: Consumer, frame: Frame, entry: Entry) -> bool:
         if session.admitted is None or session.admitted.seq > frame.seq or begins_at(session, entry):
@@ -171,43 +171,49 @@ class _Handover:
         if session is not None:
             self._asked[session] = frame
         for handle, waiting in self._open.items():
-            self._open[handle] = {place: offer for place, offer in waiting.items() if offer.session is not session}
+            self._open[handle] = {
+                place: incoming for place, incoming in waiting.items() if incoming.session is not session
+            }
 
     def _missed(self, end: Completion) -> None:
         consumer = self._timeline.consumer(end.handle)
-        for offer in self._open.get(consumer.handle, {}).values() if consumer is not None else ():
-            if consumer is not None and self._is_late(consumer, offer, end) and self._is_owed(consumer, offer, end):
-                offer.missed.append(end)
+        for incoming in self._open.get(consumer.handle, {}).values() if consumer is not None else ():
+            if (
+                consumer is not None
+                and self._is_late(consumer, incoming, end)
+                and self._is_owed(consumer, incoming, end)
+            ):
+                incoming.missed.append(end)
 
-    def _is_late(self, consumer: Consumer, offer: Offer, end: Completion) -> bool:
-        due_ns = looked_ns(self._timeline, consumer, offer.frame.t_ns)
+    def _is_late(self, consumer: Consumer, incoming: IncomingMessage, end: Completion) -> bool:
+        due_ns = looked_ns(self._timeline, consumer, incoming.frame.t_ns)
         return self._timeline.bounds.is_past("answer", due_ns, end.t_ns)
 
-    def _is_owed(self, consumer: Consumer, offer: Offer, end: Completion) -> bool:
-        handle, entry, ended = consumer.handle, offer.entry, offer.session.ended
+    def _is_owed(self, consumer: Consumer, incoming: IncomingMessage, end: Completion) -> bool:
+        handle, entry, ended = consumer.handle, incoming.entry, incoming.session.ended
         if (ended is not None and ended.seq <= end.seq) or self._timeline.is_unsure(consumer, entry.topic, end):
             return False
         if moves_to_dead_letter(self._view, consumer) and entry in self._got.get(handle, ()):
             return False
-        last = self._last.get((handle, entry.topic)) if is_reader(offer.session) else None
+        last = self._last.get((handle, entry.topic)) if is_reader(incoming.session) else None
         if last is not None and last >= entry:
             return False
-        calls = (call for part in self._parts(offer) for call in self._timeline.calls_about(consumer, part))
+        calls = (call for part in self._parts(incoming) for call in self._timeline.calls_about(consumer, part))
         return not any(call.invoke.verb == "ack" and call.invoke.seq < end.seq for call in calls)
 
-    def _parts(self, offer: Offer) -> Iterator[Entry]:
+    def _parts(self, incoming: IncomingMessage) -> Iterator[Entry]:
         """Yield its entry, and those of its earlier chunks."""
-        yield offer.entry
-        meta = offer.frame.meta
+        yield incoming.entry
+        meta = incoming.frame.meta
         if meta is not None and meta.chunk_id:
-            for frame in self._timeline.consumer_sessions.frames(offer.session, "MESSAGE"):
+            for frame in self._timeline.consumer_sessions.frames(incoming.session, "MESSAGE"):
                 if (
-                    frame.seq < offer.frame.seq
+                    frame.seq < incoming.frame.seq
                     and frame.ids
                     and frame.meta is not None
                     and frame.meta.uuid == meta.uuid
                 ):
-                    yield Entry(offer.entry.topic, *frame.ids[0].position)
+                    yield Entry(incoming.entry.topic, *frame.ids[0].position)
 
 
 def _owed(frame: Frame) -> Iterator[int]:
