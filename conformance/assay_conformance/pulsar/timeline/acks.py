@@ -4,6 +4,7 @@ wrote."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +19,13 @@ from assay_conformance.pulsar.timeline.reach import Reach
 @dataclass(frozen=True, slots=True, eq=False)
 class AckCall:
     """One message that the application acknowledged by a call that did not fail. `asked_on`, `taken_on`: the session on
-    which it could be acknowledged when the call was made, and when it succeeded; None if there was none."""
+    which it could be acknowledged when the call was made, and when it succeeded; None if there was none. `is_covered`:
+    an earlier cumulative call reached its entry."""
 
     call: Call
     asked_on: ConsumerSession | None
     taken_on: ConsumerSession | None
+    is_covered: bool
 
     @property
     def entry(self) -> Entry:
@@ -51,6 +54,7 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
 
     A call for several messages that failed may have acknowledged some of them.
     """
+    reached: defaultdict[int, Reach] = defaultdict(Reach)
     for together in calls:
         named = [call for call in together if call.invoke.verb == "ack"]
         end = named[0].operation.completion if named else None
@@ -58,7 +62,12 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
             continue
         for call in named:
             taken_on = session_for(call, end) if end is not None and end.outcome is Outcome.OK else None
-            yield AckCall(call, session_for(call, call.invoke), taken_on)
+            furthest = reached[call.consumer.handle].furthest(call.entry.topic, call.invoke)
+            is_covered = furthest is not None and call.entry <= furthest
+            ack = AckCall(call, session_for(call, call.invoke), taken_on, is_covered)
+            if call.cumulative and ack.is_whole:
+                reached[call.consumer.handle].add(call.invoke, call.entry)
+            yield ack
 
 
 def session_for(call: Call, at: Event) -> ConsumerSession | None:

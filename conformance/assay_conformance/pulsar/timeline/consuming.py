@@ -66,6 +66,10 @@ class Consuming(Occurring):
         last = consumer.last_on(topic, event)
         return last if last is not None and (last.ended is None or last.ended.seq > event.seq) else None
 
+    def sessions_at(self, consumer: Consumer, event: Event) -> dict[str, ConsumerSession | None]:
+        """Return its latest session at an event on each topic that it ever subscribed to; None where that had ended."""
+        return {topic: self.session_at(consumer, topic, event) for topic in consumer.on_topic}
+
     def is_unsure(self, consumer: Consumer, topic: str, at: Event) -> bool:
         """Return whether a session on a topic since an event may have been another consumer's."""
         sessions = consumer.on_topic.get(topic, ()) if topic in consumer.unsure else ()

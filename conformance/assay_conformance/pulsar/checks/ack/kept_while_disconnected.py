@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import of_batch
 from assay_conformance.history.events import after
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome
 from assay_conformance.pulsar.timeline import (
@@ -37,17 +36,12 @@ def _owed(timeline: Timeline) -> Iterator[_Owed]:
     A call that says nothing which an earlier one had not said need not be sent.
     """
     settled: set[tuple[int, Entry]] = set()
-    reached: dict[tuple[int, str], Entry] = {}
-    for call in (ack.call for ack in timeline.ack_calls):
-        if of_batch(call.message.message_id) or timeline.closing_before(call.consumer, call.invoke):
+    for ack in timeline.ack_calls:
+        call, key = ack.call, (ack.handle, ack.entry)
+        if not ack.is_whole or timeline.closing_before(call.consumer, call.invoke):
             continue
-        key, place = (call.consumer.handle, call.entry), (call.consumer.handle, call.entry.topic)
-        furthest = reached.get(place)
-        repeated = key in settled or (furthest is not None and call.entry <= furthest)
+        lost = None if ack.is_covered or key in settled else _lost_for(call)
         settled.add(key)
-        if call.cumulative:
-            reached[place] = max(furthest or call.entry, call.entry)
-        lost = None if repeated else _lost_for(call)
         if lost is not None and not _is_unnoticed(timeline, lost, call):
             yield _Owed(call, lost)
 

@@ -8,7 +8,6 @@ from assay_conformance.pulsar.checks.ack._owed import Owed, owed_since
 from assay_conformance.pulsar.timeline import (
     AckCall,
     ConsumerSession,
-    Entry,
     Exercised,
     Says,
     Timeline,
@@ -23,15 +22,10 @@ def _asked(timeline: Timeline) -> Iterator[tuple[AckCall, ConsumerSession, Event
 
     A cumulative ack that does not reach beyond an earlier one is ignored.
     """
-    reached: dict[tuple[int, str], Entry] = {}
     for ack in timeline.ack_calls:
-        place = (ack.handle, ack.entry.topic)
-        before = reached.get(place)
-        if ack.call.cumulative:
-            reached[place] = max(before or ack.entry, ack.entry)
-            if before is not None and before >= ack.entry:
-                continue
-        if ack.asked_on is not None and ack.is_whole and timeline.ack_interval_ns(ack.call.consumer) == 0:
+        is_ignored = ack.call.cumulative and ack.is_covered
+        at_once = ack.is_whole and timeline.ack_interval_ns(ack.call.consumer) == 0
+        if ack.asked_on is not None and at_once and not is_ignored:
             yield ack, ack.asked_on, ack.call.invoke
 
 

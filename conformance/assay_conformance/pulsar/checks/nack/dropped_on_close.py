@@ -21,7 +21,7 @@ def dropped_on_close(timeline: Timeline, consumer: Consumer) -> Says:
     early_ns = closing.t_ns + 2 * TOLERANCES["answer"].slack_ns
     if not calls or early_ns >= calls[-1].called_ns + earliest_ms(delay_ms, None) * MS:
         return
-    sessions = [timeline.session_at(consumer, topic, closing) for topic in {one.topic for one in consumer.sessions}]
+    sessions = timeline.sessions_at(consumer, closing).values()
     if not any(one is not None and one.was_admitted(closing) for one in sessions):
         return
     closes = [one for each in consumer.sessions for one in timeline.consumer_sessions.frames(each, "CLOSE_CONSUMER")]

@@ -195,9 +195,8 @@ def _is_well(timeline: Timeline, handle: int, topics: Iterable[str], opening: In
         return False
     consumer, settled = timeline.consumer(handle), call.t_ns - IN_FLIGHT_NS
     if consumer is not None:
-        named = dict.fromkeys(one.topic for one in consumer.sessions)
-        sessions = [timeline.session_at(consumer, topic, call) for topic in named]
-        admitted = [one.admitted if one is not None else None for one in sessions]
-        unsure = any(timeline.is_unsure(consumer, topic, call) for topic in named)
+        sessions = timeline.sessions_at(consumer, call)
+        admitted = [one.admitted if one is not None else None for one in sessions.values()]
+        unsure = any(timeline.is_unsure(consumer, topic, call) for topic in sessions)
         return bool(sessions) and not unsure and all(one is not None and one.t_ns < settled for one in admitted)
     return timeline.is_registered(handle, call)

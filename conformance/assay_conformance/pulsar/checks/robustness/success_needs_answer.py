@@ -100,10 +100,9 @@ def _others_seek(timeline: Timeline, end: Completion) -> bool:
 
 def _is_attached(timeline: Timeline, end: Completion) -> bool:
     consumer, call = timeline.consumer(end.handle), timeline.call(end)
-    sessions = () if consumer is None else consumer.sessions
     return consumer is not None and any(
-        timeline.session_at(consumer, topic, call) is not None and not timeline.is_unsure(consumer, topic, end)
-        for topic in dict.fromkeys(session.topic for session in sessions)
+        session is not None and not timeline.is_unsure(consumer, topic, end)
+        for topic, session in timeline.sessions_at(consumer, call).items()
     )
 
 

@@ -31,10 +31,9 @@ def unsubscribed(timeline: Timeline) -> Iterator[Unsubscribed]:
     for end in timeline.ends("unsubscribe"):
         call, consumer = timeline.call(end), timeline.consumer(end.handle)
         if consumer is not None and consumer.handle in opened and not timeline.closing_before(consumer, call):
-            topics = dict.fromkeys(session.topic for session in consumer.sessions)
-            found = (timeline.session_at(consumer, topic, call) for topic in topics)
+            found = timeline.sessions_at(consumer, call).values()
             there = tuple(one for one in found if one and one.was_admitted(call))
-            yield Unsubscribed(consumer, call, end, there, len(there) == len(topics))
+            yield Unsubscribed(consumer, call, end, there, len(there) == len(found))
 
 
 def may_be_unread(timeline: Timeline, one: Unsubscribed) -> bool:
