@@ -38,6 +38,18 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"delivery.reaches-waiting-receive"}),
         "what is discarded reaches no receive",
     ),
+    **dict.fromkeys(
+        ("second-batch-never-ends", "batch-timer-needs-connection", "close-sends-one-key"),
+        (frozenset({"robustness.calls-do-not-hang"}), "what is never ended does not end in time"),
+    ),
+    "send-timeout-ends-with-connection": (
+        frozenset({"robustness.calls-do-not-hang"}),
+        "a send without a receipt ends by its time-out only",
+    ),
+    "counts-dropped-messages": (
+        frozenset({"chunking.delivers-whole-only"}),
+        "a message that is dropped too early is not delivered",
+    ),
     "close-while-registering-ignored": (
         frozenset({"robustness.calls-do-not-hang"}),
         "what waits for a producer that does not come back does not end in time",

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import STARVED_MS, Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
-from assay_conformance.model.fault import Direction
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 from assay_conformance.pulsar.cases.nack.requests import REDELIVER
 
 
@@ -155,6 +155,69 @@ def acked_cumulatively(pace: Pace) -> Case:
     )
 
 
+def _acked_cumulatively_on(pace: Pace, words: str, title: str, requirement: str, topics: str, *acked: int) -> Case:
+    """Receive three messages of each topic, acknowledge cumulatively up to these deliveries, and let the time-out
+    pass."""
+    plan, client = Schedule.with_client()
+    for topic in topics:
+        plan.broker("store_entries", topic=topic, entries=plains(range(3)))
+    consumers = plan.consumer(client, [*topics])
+    plan.wait_ops(plan.receive(consumers, 3 * len(topics), STARVED_MS))
+    for delivery in acked:
+        plan.wait_ops(plan.ack(consumers, messages=[delivery], cumulative=True))
+    plan.wait_ms(pace.over_ms)
+    case = pace.case(plan, words, title, requirement, subscription_type="exclusive")
+    return replace(
+        case,
+        topology=Topology(topics=tuple(Topic(name=topic) for topic in topics)),
+        capabilities=(*case.capabilities, "cumulative_ack"),
+    )
+
+
+def acked_cumulatively_on_two_topics(pace: Pace) -> Case:
+    """Acknowledge each delivery: those of one topic may come before or between those of the other."""
+    return _acked_cumulatively_on(
+        pace,
+        "acked-cumulatively-on-two-topics",
+        "Six messages of two topics are acknowledged cumulatively within the acknowledgment time-out",
+        "ack-timeout.ended-by-ack",
+        "tu",
+        *range(1, 7),
+    )
+
+
+def acked_cumulatively_on_one_of_two_topics(pace: Pace) -> Case:
+    return _acked_cumulatively_on(
+        pace,
+        "acked-cumulatively-on-one-of-two-topics",
+        "Six messages of two topics are received, and only the last one is acknowledged, cumulatively",
+        "ack-timeout.redelivery-requested-in-time",
+        "tu",
+        6,
+    )
+
+
+def held_again_after_a_loss(pace: Pace) -> Case:
+    """Lose the connection while the application holds two messages; they come again, and are held beyond the time-out.
+
+    Then acknowledge them, or wait for another redelivery.
+    """
+    plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
+    held = plan.last
+    plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.wait_ms(pace.over_ms)
+    plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    case = pace.case(
+        plan,
+        "held-again-after-a-loss",
+        "The connection is lost while two messages are held; they are delivered again, and held beyond the "
+        "acknowledgment time-out",
+        "ack-timeout.redelivery-requested-in-time",
+    )
+    return replace(case, faults=(Fault(trigger=AfterStep(held), action=Cut()),))
+
+
 def unacked_chunked_message(pace: Pace) -> Case:
     plan, consumer = Schedule.with_consumer_of(chunks(0, 3), receives=1)
     comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
@@ -211,6 +274,9 @@ CASES = (
             slow_application,
             acked_in_time,
             acked_cumulatively,
+            acked_cumulatively_on_two_topics,
+            acked_cumulatively_on_one_of_two_topics,
+            held_again_after_a_loss,
             unacked_chunked_message,
             acked_on_non_persistent_topic,
         )

@@ -190,6 +190,25 @@ def reconnects_while_waiting() -> Case:
     )
 
 
+def several_wait() -> Case:
+    """Call batch receives of which none finds a message, and then some of which the first takes all there are."""
+    plan, client = Schedule.with_client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.wait_ops(*(plan.batch_receive(consumer) for _ in range(3)))
+    batches = [plan.batch_receive(consumer) for _ in range(3)]
+    plan.wait_ops(plan.send(producer, 5))
+    plan.wait_ops(*batches)
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/several-wait",
+        "Three batch receives wait at the same time, first without any message, then for five messages of which each "
+        "takes two at most",
+        ("batch-receive.ends-at-first-limit", "batch-receive.within-limits", "robustness.calls-do-not-hang"),
+        capabilities=("producer", *BATCHES),
+        consumer={**EARLIEST, "batch_receive_max_messages": 2, "batch_receive_timeout_ms": 2 * SHORT_MS},
+    )
+
+
 def closed_while_waiting() -> Case:
     plan, consumer = Schedule.with_consumer(stored=plains(range(5)))
     plan.wait_ops(plan.batch_receive(consumer))

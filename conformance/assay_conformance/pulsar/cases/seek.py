@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
@@ -36,6 +36,24 @@ def backward_to_message_id() -> Case:
         "Six of twenty messages are received, three acknowledged, and the consumer seeks back to the second",
         ("seek.starts-at-target", "seek.discards-prefetched", "seek.completes-after-resubscribe"),
         consumer={**EARLIEST, "receiver_queue_size": 10, "ack_group_ms": 100},
+    )
+
+
+def backward_over_acknowledged() -> Case:
+    """Acknowledge everything, cumulatively, and seek back; then acknowledge and seek again."""
+    plan, consumer = Schedule.with_consumer(stored=plains(range(8)))
+    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+    for delivery in (8, 14):
+        plan.wait_ops(plan.ack(consumer, messages=[delivery], cumulative=True))
+        plan.wait_ms(ACKS_FLUSHED_MS)
+        plan.wait_ops(plan.seek(consumer, delivery=2))
+        plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    return plan.case(
+        "seek/backward-over-acknowledged",
+        "Eight messages are acknowledged cumulatively; the consumer seeks back to the second, and once more",
+        ("seek.starts-at-target",),
+        capabilities=("cumulative_ack",),
+        consumer={**EARLIEST, "ack_group_ms": 100},
     )
 
 
@@ -432,6 +450,7 @@ HELD_UP_MS = 400
 
 CASES = (
     backward_to_message_id(),
+    backward_over_acknowledged(),
     into_batch(),
     backward_inclusive(),
     into_batch_inclusive(),

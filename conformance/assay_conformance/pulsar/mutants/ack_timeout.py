@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.entries import Position
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.settings import ConsumerSettings
@@ -86,6 +87,51 @@ class AckKeepsAckTimeout(Redelivery[Any]):
 
     def acked(self, message: Any, *, cumulative: bool) -> None:
         pass
+
+
+class CumulativeAckKeepsTimeoutOfSeveral(Redelivery[Any]):
+    """A cumulative acknowledgment on a consumer of several topics does not stop the acknowledgment time-out."""
+
+    breaks = "ack-timeout.ended-by-ack"
+    stands_for = "apache/pulsar#18407: it is passed on to the topic's consumer, and the time-outs are kept by its owner"
+
+    def acked(self, message: Any, *, cumulative: bool) -> None:
+        if not (cumulative and _is_of_several(message)):
+            super().acked(message, cumulative=cumulative)
+
+
+class CumulativeAckStopsAllTimeouts(Redelivery[Any]):
+    """A cumulative acknowledgment on a consumer of several topics stops the time-outs of all of them."""
+
+    breaks = "ack-timeout.redelivery-requested-in-time"
+    stands_for = "ids of all topics in one tracker, compared without their topics"
+
+    def acked(self, message: Any, *, cumulative: bool) -> None:
+        super().acked(message, cumulative=cumulative)
+        if cumulative and _is_of_several(message):
+            for consumer in message.consumer._queue.consumers:
+                consumer._redelivery._held.clear()
+
+
+class AckTimeoutEndsWithConnection(TickWheel[Any]):
+    """After a connection was lost while messages were held, no acknowledgment time-out is counted any more."""
+
+    breaks = "ack-timeout.redelivery-requested-in-time"
+    stands_for = "apache/pulsar#16337: a request that fails raises in the timer's task, which is not scheduled again"
+
+    _is_dead = False
+
+    def clear(self) -> None:
+        self._is_dead = self._is_dead or any(self._buckets)
+        super().clear()
+
+    def add(self, position: Position, kept: Any) -> None:
+        if not self._is_dead:
+            super().add(position, kept)
+
+
+def _is_of_several(message: Any) -> bool:
+    return len(message.consumer._queue.consumers) > 1
 
 
 class AckTimeoutOfLastChunkOnly(Redelivery[Any]):

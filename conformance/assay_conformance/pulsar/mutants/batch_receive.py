@@ -104,6 +104,21 @@ class FullBatchWaits(BatchLimits):
         return False
 
 
+class SecondBatchNeverEnds(Subscription):
+    """Of two batch receives that wait at the same time, the second never ends."""
+
+    breaks = "batch-receive.ends-at-first-limit"
+    stands_for = "apache/pulsar#11689: a call that was looked at is not the one that is taken out, and taken out it is"
+
+    def _end_batch(self, batch: Receive) -> None:
+        second = next((one for one in self._receives if one.count is None and one is not batch), None)
+        super()._end_batch(batch)
+        if second is not None and second in self._receives:
+            self._receives.remove(second)
+            if second.timer is not None:
+                second.timer.cancel()
+
+
 class BatchDoesNotWait(BatchLimits):
     """A batch receive ends with the first message that arrives."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,10 @@ from assay_conformance.client.entries import Position
 from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
 from assay_conformance.client.settings import InitialPosition
+from assay_conformance.client.shared import MS
 from assay_conformance.client.values import Result
 from assay_conformance.model.topic_names import NO_PARTITION
+from assay_conformance.wire import Frame
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -69,6 +72,27 @@ class SeekKeepsAcks(Consumer):
 
     def _drop_acks_of_old_place(self) -> None:
         pass
+
+
+class SeekKeepsAcknowledged(Consumer):
+    """What was acknowledged before a seek is dropped for a moment after it, as if it were a redelivery."""
+
+    breaks = "seek.starts-at-target"
+    stands_for = "apache/pulsar#10414: the filter of acknowledged messages is cleared after messages may come"
+
+    _is_to_clear = False
+
+    def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
+        reach = self._acks._reach
+        super().seek(place, sought)
+        if self._seeking._pending is not None:
+            self._acks._reach, self._is_to_clear = reach, True
+
+    def _registered(self, answer: Frame) -> None:
+        super()._registered(answer)
+        if self._is_to_clear:
+            self._is_to_clear = False
+            self.shared.after(20 * MS, self._acks.start_over)
 
 
 class SeekCompletesBeforeResubscribe(Seeking):

@@ -60,6 +60,17 @@ def test_held_message_that_is_never_asked_for_is_found() -> None:
     assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == ["never-asked-for"]
 
 
+@pytest.mark.parametrize(("waited_ms", "codes"), [(450, []), (700, ["never-asked-for"])])
+def test_held_message_that_is_settled_long_behind_its_time_out_had_to_be_asked_for(
+    waited_ms: int, codes: list[str]
+) -> None:
+    story = holding()
+    story.after(waited_ms)
+    story.ack(1)
+    story.close_consumer()
+    assert story.judged(ack_timeout_redelivery_requested_in_time)[0] == codes
+
+
 def test_acknowledged_message_is_not_owed() -> None:
     story = holding()
     story.ack(1)

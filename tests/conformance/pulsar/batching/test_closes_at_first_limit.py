@@ -114,16 +114,17 @@ def test_delay_is_not_judged_where_the_broker_may_not_read() -> None:
     assert codes_of(_batch(2, 400, msgspec.structs.replace(ANY_CASE, topology=topology))) == []
 
 
-def test_batch_that_waited_for_a_connection_is_not_late() -> None:
+@pytest.mark.parametrize(("left_ms", "codes"), [(800, []), (850, []), (1_300, ["too-late"])])
+def test_batch_that_waited_for_a_connection_leaves_within_its_delay_of_that(left_ms: float, codes: list[str]) -> None:
     story = Script()
     story.producer(batching=True, **LIMITS)
     story.cut()
     story.send(0)
     story.at(800)
     story.producer_again(1)
-    story.send_frame(0, conn=1, batch=True)
+    story.at(left_ms).send_frame(0, conn=1, batch=True)
     story.ok(0)
-    assert codes_of(trial(closes_at_first_limit, story.done())) == []
+    assert codes_of(trial(closes_at_first_limit, story.done())) == codes
 
 
 def test_producer_that_does_not_batch_is_not_judged() -> None:

@@ -199,6 +199,19 @@ def test_send_that_a_close_leaves_pending_is_found() -> None:
     assert codes_of(story.judged()) == ["left-pending"]
 
 
+@pytest.mark.parametrize(("is_closed", "codes"), [(True, ["left-pending"]), (False, [])])
+def test_send_that_never_left_ends_with_its_producer(is_closed: bool, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    if is_closed:
+        close = story.invoke("close", PRODUCER)
+        story.up("CLOSE_PRODUCER", producer_id=0, request_id=77)
+        story.down("SUCCESS", request_id=77)
+        story.complete(close)
+    assert codes_of(trial(close_ends_pending_sends, story.at(5_000).done())) == codes
+
+
 def test_send_behind_close_producer_is_found() -> None:
     story = _Closing()
     story.send_frame(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.model.case import Case, Config, Limits
-from assay_conformance.model.fault import Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, Cut, Fault, Hold, Refuse, Until
 from assay_conformance.pulsar.cases.compression import COMPRESSED_BYTES
 
 FAR: Config = {
@@ -72,6 +72,29 @@ LONG: Config = {**FAR, "batching_max_publish_delay_ms": 5_000}
 
 SHORT: Config = {**FAR, "batching_max_publish_delay_ms": 100}
 QUICK = Limits(operation_ms=6_000, case_ms=20_000)
+
+
+def delay_passes_in_an_outage() -> Case:
+    """Send when no connection can be made, and let the batch delay pass; nothing but the delay closes the batch."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.send(producer))
+    sent = plan.last
+    plan.wait_fired(1)
+    plan.send(producer, 2)
+    plan.wait_ms(600)
+    plan.heal(0)
+    plan.wait_ms(2_500)
+    plan.send(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/delay-passes-in-an-outage",
+        "The batch delay of 100 ms passes while no connection can be made; another message follows long after the "
+        "reconnect",
+        REQUIREMENT,
+        producer=SHORT,
+        faults=(Fault(trigger=AfterStep(sent), action=Refuse()), Fault(trigger=AfterStep(sent), action=Cut())),
+        limits=QUICK,
+    )
 
 
 def flush_closes_batch() -> Case:
@@ -192,6 +215,7 @@ CASES = (
     closes_by_bytes(),
     larger_than_limit_alone(),
     closes_by_delay(),
+    delay_passes_in_an_outage(),
     flush_closes_batch(),
     sync_send_closes_batch(),
     *(compressed_as_one(codec) for codec in ("LZ4", "ZLIB", "ZSTD", "SNAPPY")),

@@ -67,7 +67,22 @@ def _gaps() -> list[dict[str, Any]]:
     return [without_middle[0], without_middle[2], *without_first[1:], *chunks(2, 3)]
 
 
+def _behind_a_dropped_one() -> list[dict[str, Any]]:
+    """Return two messages whose chunks alternate, behind one that is dropped for its gap."""
+    dropped, one, two = chunks(0, 3), chunks(1, 3), chunks(2, 3)
+    return [dropped[0], dropped[2], one[0], two[0], *one[1:], *two[1:]]
+
+
 CASES = (
+    _kept(
+        "dropped-message-frees-its-place",
+        "A consumer that keeps two incomplete messages drops one for its gap, and then gets two whose chunks alternate",
+        "chunking.assembles-by-uuid",
+        _behind_a_dropped_one(),
+        2,
+        max_pending_chunked_messages=2,
+        auto_ack_oldest_chunked=True,
+    ),
     _kept(
         "three-messages-interleaved",
         "The chunks of three messages are interleaved, and the messages end in another order than they begin in",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import STARVED_MS, Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
-from assay_conformance.model.fault import Direction
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
 DELAY_MS = 300
 SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
@@ -45,6 +45,24 @@ def one_of_three() -> Case:
         "One message of three is nacked on a shared subscription",
         ("nack.redelivery-requested-in-time",),
         consumer=SHARED,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def nacked_behind_a_loss() -> Case:
+    """Lose the connection; nack what is delivered again, and nack a message of that once more."""
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
+    cut = plan.last
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.ack(consumer, numbers=[0, 2])
+    plan.nack(consumer, numbers=[1])
+    plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
+    return plan.case(
+        "nack/nacked-behind-a-loss",
+        "The connection is lost; of three messages that are delivered again, two are acknowledged and one is nacked",
+        ("nack.redelivery-requested-in-time",),
+        consumer=SHARED,
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
         limits=Limits(least_wall_ms=DELAY_MS),
     )
 

@@ -6,6 +6,7 @@ from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case, Limits, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, Cut, CutHow, Direction, Drop, Fault, Hold, Until
 from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.pulsar.cases.batching.keyed import KEYED
 from assay_conformance.pulsar.cases.resend.connections import QUICK, cut_at_send
 from assay_conformance.pulsar.cases.routing.hooks import routed
 
@@ -33,6 +34,21 @@ def keys_and_ordering_keys() -> Case:
         "producer/keys-and-ordering-keys",
         "Four messages are sent: with a key, with an ordering key, with both, and with an empty key",
         ("producer.keys-as-given", "batching.send-counts-messages"),
+    )
+
+
+def closed_with_batches_by_key() -> Case:
+    """Close a producer that holds batches of three keys, none of which is due."""
+    plan, producer = Schedule.with_producer()
+    plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in "abcab"]})
+    plan.wait_ops(plan.close(producer))
+    plan.wait_ops()
+    return plan.case(
+        "producer/closed-with-batches-by-key",
+        "A producer is closed while batches of three keys are open",
+        ("producer.close-ends-pending-sends", "robustness.calls-do-not-hang"),
+        producer=KEYED,
+        limits=QUICK,
     )
 
 
@@ -347,6 +363,7 @@ CASES = (
         ("producer.interceptors-run-first",),
         {"router": "by_number", "interceptor": "notes"},
     ),
+    closed_with_batches_by_key(),
     assigned_names(),
     keys_and_ordering_keys(),
     name_in_use(),

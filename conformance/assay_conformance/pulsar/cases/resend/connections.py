@@ -278,6 +278,26 @@ def sends_after_a_timeout() -> Case:
     )
 
 
+def send_times_out_behind_a_reconnect() -> Case:
+    """Send when the connection was lost and made again; this send has no receipt."""
+    plan, producer = Schedule.with_producer()
+    plan.wait_ops(plan.send(producer))
+    cut = plan.last
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "resend/send-times-out-behind-a-reconnect",
+        "The connection is lost and made again, and the second of two sends after that gets no receipt",
+        ("resend.send-timeout",),
+        producer={"send_timeout_ms": 500},
+        faults=(
+            Fault(trigger=AfterStep(cut), action=Cut()),
+            Fault(trigger=down("SEND_RECEIPT", where={"sequence_id": 2}, times=0), action=Drop()),
+        ),
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=700),
+    )
+
+
 def send_times_out_across_a_reconnect() -> Case:
     """Reconnect during a send's time-out, which starts at the call and must not start again."""
     plan, producer = Schedule.with_producer()

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Fault, Hold, Until
 from assay_conformance.model.topic_names import part_names
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
 LOOK_AGAIN_MS = 1_000
 """Whole seconds: some clients accept no less."""
 NEVER_MS = 60_000
+WITHOUT_WATCHERS = 19
+"""The last protocol version without them."""
 
 NEWS = ("news-old", "news-idle", "news-new")
 NAMES = Topology(topics=tuple(Topic(name=name) for name in (*NEWS, "sports")))
@@ -93,6 +97,29 @@ def pattern_while_watcher_is_lost() -> Case:
         topology=NAMES,
         consumer={**EARLIEST, "pattern_update_ms": LOOK_AGAIN_MS},
         faults=(Fault(trigger=AfterStep(lost), action=Cut()),),
+    )
+
+
+def pattern_behind_a_failed_listing() -> Case:
+    """Refuse one listing of the topics, of a broker that has no watchers, and create a topic after that."""
+    plan = Schedule()
+    plan.broker("delete", topic="news-new")
+    client = plan.client()
+    plan.wait_ops(plan.send(plan.producer(client, "news-old"), 3))
+    consumer = plan.consumer(client, NEWS, pattern="news-.*")
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_fired(0, deadline_ms=STARVED_MS + 2 * LOOK_AGAIN_MS)
+    plan.wait_ms(LOOK_AGAIN_MS)
+    plan.wait_ops(plan.send(plan.producer(client, "news-new"), 3))
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS + 3 * LOOK_AGAIN_MS))
+    return plan.case(
+        "subscription/pattern-behind-a-failed-listing",
+        "A listing of the topics fails, and a topic that matches a consumer's pattern is created after that",
+        ("subscription.pattern-finds-new-topics",),
+        capabilities=("producer", "consumer", "topic_patterns"),
+        topology=replace(NAMES, protocol_version=WITHOUT_WATCHERS),
+        consumer={**EARLIEST, "pattern_update_ms": LOOK_AGAIN_MS},
+        faults=(Fault(trigger=up("GET_TOPICS_OF_NAMESPACE", k=2), action=AnswerError("AuthorizationError")),),
     )
 
 
@@ -207,6 +234,7 @@ CASES = (
         lambda _born: Fault(trigger=down("WATCH_TOPIC_LIST_SUCCESS"), action=Cut()),
     ),
     pattern_while_watcher_is_lost(),
+    pattern_behind_a_failed_listing(),
     *map(_named_twice, _NAMED_TWICE),
     _pattern(
         "pattern",

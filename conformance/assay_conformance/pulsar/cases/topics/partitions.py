@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
-from assay_conformance.model.fault import AnswerError, Fault, Scope
+from assay_conformance.model.fault import AnswerError, Drop, Fault, Scope
 from assay_conformance.pulsar.cases.routing.modes import MANY_KEYS, send_keys
 
 _QUICKLY = {"partitions_update_ms": 300}
@@ -164,6 +164,34 @@ _UPDATED_MS = 1_000
 """The time in which an update that was due has ended."""
 
 
+_UNANSWERED_MS = 1_000
+"""How long clients wait for the answer to an update."""
+
+
+def grows_behind_a_failed_update(words: str, title: str, fault: Fault, update_ms: int, **fields: Any) -> Case:
+    """Let each update fail once, and add partitions when the next ones are over."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 2))
+    plan.wait_fired(0, deadline_ms=3 * update_ms + _UPDATED_MS)
+    plan.wait_ms(_UNANSWERED_MS + 2 * update_ms + _UPDATED_MS)
+    plan.broker("grow", topic="t", partitions=5)
+    plan.wait_ms(update_ms + _UPDATED_MS)
+    plan.wait_ops(plan.send(producer, 5))
+    plan.wait_ops(plan.receive(consumer, 7, STARVED_MS))
+    return plan.case(
+        f"topics/{words}",
+        title,
+        ("topics.finds-added-partitions",),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        producer={**_TURNS, "partitions_update_ms": update_ms},
+        consumer={**EARLIEST, "partitions_update_ms": update_ms},
+        client={"operation_timeout_ms": _UNANSWERED_MS},
+        faults=(fault,),
+        **fields,
+    )
+
+
 def added_partition_refused(words: str, update_ms: int, *capabilities: str, **fields: Any) -> Case:
     """Refuse every PRODUCER of the added partition. A message for that partition times out."""
     plan, producer = Schedule.with_producer()
@@ -196,6 +224,27 @@ CASES = (
         60_000,
         tier=Tier.FULL,
         limits=Limits(case_ms=180_000, least_wall_ms=122_000),
+    ),
+    *(
+        grows_behind_a_failed_update(
+            f"partitions-added-behind-{words}",
+            f"An update of the partitions of a producer and of a consumer {ends}, and then three are added",
+            fault,
+            300,
+            capabilities=(*_CAN_GROW, "consumer", "short_partitions_update"),
+        )
+        for words, ends, fault in (
+            (
+                "refused-updates",
+                "is refused",
+                Fault(trigger=up("PARTITIONED_METADATA", k=3, times=2), action=AnswerError("AuthorizationError")),
+            ),
+            (
+                "unanswered-updates",
+                "gets no answer",
+                Fault(trigger=down("PARTITIONED_METADATA_RESPONSE", k=3, times=2), action=Drop()),
+            ),
+        )
     ),
     added_partition_refused("added-partition-refused", 300, "short_partitions_update"),
     added_partition_refused(

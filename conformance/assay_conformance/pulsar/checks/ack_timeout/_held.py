@@ -1,4 +1,5 @@
-"""What an application holds and has not settled: what a request asks for, and what is left when a session ends."""
+"""What an application holds and has not settled: what a request asks for, and what is left when a call settles it or
+its session ends."""
 
 from __future__ import annotations
 
@@ -36,9 +37,9 @@ class Held(NamedTuple):
 
 
 class EndedHold(NamedTuple):
-    """Messages that were `held` until a request, or until they could be requested no more."""
+    """Messages that were `held` until a request, or until there was no more to ask for."""
 
-    by: RedeliverWritten | SessionOver | CloseCalled
+    by: RedeliverWritten | SessionOver | CloseCalled | SettleCalled
     consumer: Consumer
     span: Span
     held: list[Held]
@@ -75,9 +76,8 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
         elif isinstance(moment, SettleCalled):
             if not moment.is_nack:
                 settled.asked(moment.call)
-            for entry in [*held] if moment.call.cumulative else [moment.entry]:
-                if moment.call.covers(entry):
-                    held.pop(entry, None)
+            covered = [entry for entry in held if moment.call.covers(entry)]
+            yield EndedHold(moment, consumer, span, [held.pop(entry) for entry in covered])
             nacked |= {moment.entry} if moment.is_nack else set()
         elif isinstance(moment, ReconsumeLaterCalled) and moment.fails:
             held.pop(moment.entry, None)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
+from assay_conformance.model.event import Fate
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
     admitted_by,
@@ -20,9 +21,10 @@ def closes_at_first_limit(timeline: Timeline) -> Says:
     since its first message.
 
     Closing earlier is allowed (flush, a synchronous send, a full queue). The bytes limit is reached when what is inside
-    comes to it, so only a message added after that is one too many. The delay is judged while the producer is admitted
-    and the broker reads: a batch cannot leave without a connection, nor be seen while nothing reads it. Where a full
-    queue blocks, a message may wait in front of the batch as well, which is a matter of its own.
+    comes to it, so only a message added after that is one too many. The delay is judged while the broker reads, and
+    from the admission of the producer on, or again on: a batch cannot leave without a connection, nor be seen while
+    nothing reads it. Where a full queue blocks, a message may wait in front of the batch as well, which is a matter of
+    its own.
 
     A batch shows something when one of its limits was reached: it was full, it had no room for the message after it, or
     its time was up: its own delay, or the period of a client that looks once a delay. One that is full by count has no
@@ -67,16 +69,18 @@ def _judge_in_limits(batch: _Batch) -> Says:
 
 def _leaves_in_time(timeline: Timeline, batch: _Batch) -> Says:
     unit, limits, is_full = batch
-    since_ns, send = asked_ns(timeline.view, unit), next(timeline.sends(unit), None)
-    at_once = timeline.view.is_read_at_once()
-    if since_ns is None or send is None or not at_once or not admitted_by(unit, since_ns):
+    asked, send = asked_ns(timeline.view, unit), next(timeline.sends(unit), None)
+    ready, at_once = unit.sends[0][0].ready, timeline.view.is_read_at_once()
+    if asked is None or send is None or not at_once or ready is None or ready.fate is not Fate.PASSED:
         return
+    since_ns = max(asked, ready.t_ns)
     left, due_ns = unit.first, since_ns + limits.delay_ms * MS
     if timeline.bounds.is_overdue("batch-delay", since_ns, left.t_ns, due_ns=due_ns, what="a batch"):
         yield breach(
             "too-late",
-            f"{unit.line}: message {unit.numbers[0]} was sent by the application at {ms(since_ns)}; expected its "
-            f"batch to leave within its delay of {limits.delay_ms} ms; it left at {ms(left.t_ns)}",
+            f"{unit.line}: message {unit.numbers[0]} was sent by the application at {ms(asked)}"
+            f"{'' if since_ns == asked else f', and its producer admitted at {ms(since_ns)}'}; expected its batch to "
+            f"leave within its delay of {limits.delay_ms} ms; it left at {ms(left.t_ns)}",
             *(send.invoke, left),
         )
     elif is_full:

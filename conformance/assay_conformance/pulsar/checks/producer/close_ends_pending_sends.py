@@ -101,7 +101,7 @@ def _ends(timeline: Timeline, closes: Closes, pending: _Pending) -> Says:
         if closed and closed.seq < send.invoke.seq and end and end.outcome is Outcome.OK:
             sentence = f"producer {handle} was closed at {ms(closed.t_ns)}, and a later send succeeded"
             yield breach("sent-when-closed", f"{sentence} at {ms(end.t_ns)}", closed, end)
-    elif unit is None or unit.session.request.seq not in closes:
+    elif not _has_closed(timeline, handle, unit, closes):
         return
     elif end is None:
         end_ns = timeline.bounds.end_ns
@@ -112,10 +112,21 @@ def _ends(timeline: Timeline, closes: Closes, pending: _Pending) -> Says:
                 f"{send.invoke.number}, called before, to end; it had not when the Case ended at {ms(end_ns)}",
                 *(send.invoke, closed),
             )
+    elif unit is None:
+        return
     elif end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT or unit.errors:
         yield Exercised(end)
     else:
         yield from _fails(timeline, closes[unit.session.request.seq].answer, pending, unit, end)
+
+
+def _has_closed(timeline: Timeline, handle: int, unit: Unit | None, closes: Closes) -> bool:
+    """Return whether the session was closed on which a message left; for one that never left, any of its producer."""
+    if unit is not None:
+        return unit.session.request.seq in closes
+    sessions = (timeline.session_of(one.frame) for one in closes.values())
+    lines = (one.line for one in sessions if one is not None)
+    return any(line is not None and line.handle == handle for line in lines)
 
 
 def _fails(timeline: Timeline, answer: Frame | None, pending: _Pending, unit: Unit, end: Completion) -> Says:

@@ -150,6 +150,24 @@ class FlushWaitsForBatchDelay(Producer):
             super()._flush_all(flushed)
 
 
+class BatchTimerNeedsConnection(Batching):
+    """A batch whose delay passes without a connection leaves when another message or a flush closes it."""
+
+    breaks = "batching.closes-at-first-limit"
+    stands_for = "apache/pulsar#14870: a timer that finds no connection does nothing, and is not started again"
+
+    def _arm(self, batch: OpenBatch) -> None:
+        super()._arm(batch)
+        if batch.timer is not None and self._pending.due_ns(batch.first_ns) != batch.timer.due_ns:
+            batch.timer.cancel()
+            batch.timer = self._shared.after(self._delay_ns(), self._close_connected)
+
+    def _close_connected(self) -> None:
+        producer = self._built.__self__  # type: ignore[attr-defined]
+        if producer.ready or not producer.registrations:
+            self.close()
+
+
 class FullQueueStopsBatchTimer(Batching):
     """A producer that blocks when its queue is full ignores the delay of its batches."""
 

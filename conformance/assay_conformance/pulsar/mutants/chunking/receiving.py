@@ -29,6 +29,26 @@ class JoinsOverChunkGap(ChunkBuffer):
         return False
 
 
+class CountsDroppedMessages(ChunkBuffer):
+    """An incomplete message that is dropped for a gap goes on taking up one of the places for incomplete messages."""
+
+    breaks = "chunking.assembles-by-uuid"
+    stands_for = "apache/pulsar#26688: a count beside the map of messages, from which a dropped one is not subtracted"
+
+    _dropped = 0
+
+    def add(self, metadata: MessageMetadata, data: bytes, position: Position, now_ns: int) -> Progress:
+        was_held = metadata.uuid in self._partials
+        progress = super().add(metadata, data, position, now_ns)
+        self._dropped += was_held and metadata.uuid not in self._partials and progress.joined is None
+        return progress
+
+    def _begin(self, uuid: str, position: Position, now_ns: int) -> tuple[Position, ...]:
+        acks = super()._begin(uuid, position, now_ns)
+        crowded = 0 < self._max_pending < len(self._partials) + self._dropped
+        return acks or (self._evict() if crowded and len(self._partials) > 1 else ())
+
+
 class DropsMessageOnRepeatedChunk(ChunkBuffer):
     """A repeated chunk causes its message to be discarded."""
 

@@ -20,6 +20,23 @@ from assay_conformance.wire import MessageMetadata, message_id
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
+class NacksEndWithConnection(Redelivery[Any]):
+    """After the connection was lost once, redelivery of negatively acknowledged messages is not requested any more."""
+
+    breaks = "nack.redelivery-requested-in-time"
+    stands_for = "a sibling of apache/pulsar#16337: a timer's task that raises without a connection, and ends with that"
+
+    _is_dead = False
+
+    def lost(self) -> None:
+        super().lost()
+        self._is_dead = True
+
+    def _nacks_due(self, due: Sequence[Any]) -> None:
+        if not self._is_dead:
+            super()._nacks_due(due)
+
+
 class NackLate(Redelivery[Any]):
     """Redelivery of nacked messages is requested late."""
 

@@ -62,6 +62,20 @@ class PendingOutlivesClose(Producer):
         pass
 
 
+class CloseSendsOneKey(Producer):
+    """Close sends the batch of one key, and forgets those of other keys: their sends never end."""
+
+    breaks = "producer.close-ends-pending-sends"
+    stands_for = "apache/pulsar#14898: one batch of the container is processed on close, and there are several"
+
+    def _close(self, closed: Completed) -> bool:
+        batch = self._batching._batch
+        if batch is not None and len(groups := batch.groups()) > 1:
+            batch.sent = groups[0].sent
+            batch._begun_ns = batch._begun_ns[: len(batch.sent)]
+        return super()._close(closed)
+
+
 class FlushReturnsAtOnce(Producer):
     """Flush does not wait for receipts."""
 

@@ -130,6 +130,19 @@ class IdleBatchTimesOut(Batching):
         return super()._first_ns() if before_ns is None else before_ns
 
 
+class SendTimeoutEndsWithConnection(Pending):
+    """After a producer has registered again, none of its sends times out any more."""
+
+    breaks = "resend.send-timeout"
+    stands_for = "a sibling of apache/pulsar#16337: a timer's task that ends with the first connection"
+
+    def _arm(self) -> None:
+        if self._room.__self__.registrations <= 1:  # type: ignore[attr-defined]
+            super()._arm()
+        elif self._timer is not None:
+            self._timer.cancel()
+
+
 class SendTimeoutLate(Pending):
     """The send time-out fires late."""
 

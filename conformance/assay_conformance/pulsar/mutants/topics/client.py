@@ -169,6 +169,17 @@ class RefusedPartitionClosesAll(Publisher):
         super()._widen(partitions, widened)
 
 
+class FailedUpdateIsTheLast(Growth):
+    """An update of the partitions that fails is the last one."""
+
+    breaks = "topics.finds-added-partitions"
+    stands_for = "apache/pulsar#14408: the next update is scheduled where one succeeds"
+
+    def _counted(self, partitions: int | Refusal) -> None:
+        if not isinstance(partitions, Refusal):
+            super()._counted(partitions)
+
+
 class CloseWhileRegisteringIgnored(Handler):
     """A CLOSE that arrives while a registration is pending is ignored until the operation time-out."""
 
