@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -49,7 +50,7 @@ class Hardship(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suffered:
-    """How a command ended, and how it was held up."""
+    """How a command ended, and how it was held up. `stops`: how often, by a stop or by its quota."""
 
     status: int
     printed: str
@@ -62,7 +63,7 @@ def suffer(
 ) -> Suffered:
     """Run `command` to its end under a hardship; one that takes longer than `limit_s` is killed, and its status is
     that of the kill. `is_agent` knows agents by their command lines."""
-    with _slowed(hardship) as (prefix, how):
+    with _slowed(hardship) as (prefix, how, throttled):
         process = subprocess.Popen(
             [*prefix, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -77,16 +78,21 @@ def suffer(
             printed, _ = process.communicate()
         finally:
             stopper.end()
-    return Suffered(process.returncode, printed, how, stopper.stops)
+        held_up = throttled()
+    return Suffered(process.returncode, printed, how, stopper.stops + held_up)
+
+
+_Slowed = tuple[tuple[str, ...], str, Callable[[], int]]
+"""How a command begins that is slowed down, a word for what slows it, and how often its quota has held it up."""
 
 
 @contextmanager
-def _slowed(hardship: Hardship) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Slow a command down; yield how it begins, and a word for what slows it."""
+def _slowed(hardship: Hardship) -> Iterator[_Slowed]:
+    """Slow a command down."""
     if hardship is Hardship.LOOPS:
         loops = [subprocess.Popen(COMPUTES) for _ in range(LOOPS)]
         try:
-            yield (), f"{LOOPS} busy loops"
+            yield (), f"{LOOPS} busy loops", _never
         finally:
             for loop in loops:
                 loop.kill()
@@ -95,12 +101,12 @@ def _slowed(hardship: Hardship) -> Iterator[tuple[tuple[str, ...], str]]:
         with _quota() as entered:
             yield entered
     else:
-        yield (), str(hardship)
+        yield (), str(hardship), _never
 
 
 @contextmanager
-def _quota() -> Iterator[tuple[tuple[str, ...], str]]:
-    """Use a control group of version 2 or 1, whichever can be written to, or else stops of the whole run."""
+def _quota() -> Iterator[_Slowed]:
+    """Use a control group of version 2 or 1, whichever there is, or else stops of the whole run."""
     for root, limits in ((CGROUP_V2, _V2), (CGROUP_V1, _V1)):
         group = root / f"assay-bench-{uuid4().hex[:8]}"
         try:
@@ -108,19 +114,40 @@ def _quota() -> Iterator[tuple[tuple[str, ...], str]]:
         except OSError:
             continue
         try:
-            for name, value in limits.items():
-                (group / name).write_text(value)
-        except OSError:
-            group.rmdir()
-            continue
-        try:
+            if not _limit(group, limits):
+                continue
             enter = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
-            yield enter, f"{QUOTA:g} cores by {group.parent}"
+            yield enter, f"{QUOTA:g} cores by {group.parent}", partial(_throttled, group)
         finally:
             with contextlib.suppress(OSError):
                 group.rmdir()
         return
-    yield (), f"stops for {1 - QUOTA:.0%} of every {DUTY_S:g} s"
+    yield (), f"stops for {1 - QUOTA:.0%} of every {DUTY_S:g} s", _never
+
+
+def _limit(group: Path, limits: Mapping[str, str]) -> bool:
+    """Set these limits of a control group; False where the kernel has made no such files in its folder.
+
+    Version 2 may be mounted beside version 1, below a folder that takes any file.
+    """
+    if not all((group / name).is_file() for name in limits):
+        return False
+    try:
+        for name, value in limits.items():
+            (group / name).write_text(value)
+    except OSError:
+        return False
+    return True
+
+
+def _throttled(group: Path) -> int:
+    """Return in how many periods the quota of a control group has held its processes up."""
+    counts = dict(line.split() for line in (group / "cpu.stat").read_text("utf-8").splitlines())
+    return int(counts["nr_throttled"])
+
+
+def _never() -> int:
+    return 0
 
 
 _V1: Final[Mapping[str, str]] = {

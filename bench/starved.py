@@ -57,7 +57,7 @@ GOOD_ENDS: Final = (0, EXIT_CODE[Cause.INCONCLUSIVE])
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What stands beside a run's folder."""
+    """What stands beside a run's folder. `stops`: how often it was held up, by a stop or by its quota."""
 
     status: int
     how: str
@@ -78,8 +78,8 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a run under a hardship came to, beside the one without."""
+class Compared:
+    """What a run under a hardship came to, compared with the one without."""
 
     status: int
     cases: int
@@ -91,20 +91,20 @@ class Told:
         return self.inconclusive / (self.cases or 1)
 
 
-def told(
+def compared_with(
     idle: Verdicts, other: Verdicts | None, status: int, compared: Again | None, entries: Sequence[Expectation] = ()
-) -> Told:
+) -> Compared:
     """Compare a run with an idle one.
 
     `compared` is the comparison of both, where both have verdicts; `entries` are the failures that are listed for the
     client.
     """
     if other is None or compared is None:
-        return Told(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
+        return Compared(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
     left_open = {one for one in compared.otherwise if is_open(one, other)}
     wrong = (one for one in compared.otherwise if one not in left_open and not is_listed(one, entries))
     inconclusive = {cell.case for cell in other.cells if cell.verdict is Verdict.INCONCLUSIVE}
-    return Told(
+    return Compared(
         status,
         len({cell.case for cell in other.cells}),
         len(inconclusive | {one.case for one in left_open}),
@@ -136,7 +136,7 @@ def is_listed(difference: CellDifference, entries: Sequence[Expectation]) -> boo
     return before == after and bool(found) and found - codes(difference.before) <= listed
 
 
-def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
+def missed(hardship: Hardship, runs: Sequence[Compared]) -> Iterator[str]:
     """Yield goals that these runs under one hardship do not reach."""
     for number, run in enumerate(runs, 1):
         yield from (f"{hardship} {number}: {wrong}" for wrong in run.wrong)
@@ -180,23 +180,23 @@ def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path
     return Run(run, msgspec.json.decode(note.read_bytes(), type=Kept))
 
 
-def beside(idle: Run, other: Run) -> Told:
+def beside(idle: Run, other: Run) -> Compared:
     """Compare `other` with the run without a hardship."""
     before, after = idle.verdicts, other.verdicts
     if before is None:
         sys.exit(f"bench.starved: the run without a hardship came to no verdicts: {idle.folder}")
     if after is None:
-        return told(before, None, other.kept.status, None)
+        return compared_with(before, None, other.kept.status, None)
     listed = idle.folder / EXPECTATIONS
     entries = read_expectations(listed).entries if listed.exists() else ()
     same_plan = (idle.folder / "plan.jsonl").read_bytes() == (other.folder / "plan.jsonl").read_bytes()
-    return told(before, after, other.kept.status, again(same_plan, compare(before, after), entries), entries)
+    return compared_with(before, after, other.kept.status, again(same_plan, compare(before, after), entries), entries)
 
 
-HEAD: Final = "agent            hardship      of      run exit  wall s stops  Cases inconclusive wrong  held up by"
+HEAD: Final = "agent            hardship      of      run exit  wall s  held  Cases inconclusive wrong  held up by"
 
 
-def line(agent: str, hardship: Hardship, kind: str, number: int, run: Run, one: Told) -> str:
+def line(agent: str, hardship: Hardship, kind: str, number: int, run: Run, one: Compared) -> str:
     return (
         f"{agent:16} {hardship:13} {kind:6} {number:4} {one.status:4} {run.kept.wall_s:7.0f} {run.kept.stops:5} "
         f"{one.cases:6} {one.inconclusive:4} {one.share:6.1%} {len(one.wrong):5}  {run.kept.how}"
@@ -216,11 +216,13 @@ def measure(
             place = kept / agent.replace("/", "_") / kind
             idle = certified(agent, Hardship.IDLE, words, place / "idle", seed)
             for hardship in hardships:
-                runs: list[Told] = []
+                runs: list[Compared] = []
                 for number in range(1, rounds[kind] + 1):
                     run = certified(agent, hardship, words, place / f"{hardship}-{number}", seed + number)
                     runs.append(beside(idle, run))
                     print(line(agent, hardship, kind, number, run, runs[-1]), flush=True)
+                    if hardship is not Hardship.LOOPS and not run.kept.stops:
+                        short.append(f"{agent}, {kind}: {hardship} {number}: nothing was held up")
                 short += [f"{agent}, {kind}: {what}" for what in missed(hardship, runs)]
     return short
 

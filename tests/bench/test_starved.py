@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
+from bench import hardships
 from bench.hardships import Hardship, descendants, suffer
 from bench.late_mutants import LATE, caught_in, passed
 from bench.repeated import Again, again
-from bench.starved import GOALS, Kept, Told, agent_knower, is_listed, missed, told
+from bench.starved import GOALS, Compared, Kept, agent_knower, compared_with, is_listed, missed
 from tests.exam import kill_matrix
 
 from assay_conformance.model.requirement import RequirementId
@@ -49,10 +51,10 @@ def verdicts(**cases: Verdict) -> Verdicts:
     )
 
 
-def came_to(after: Verdict, status: int = 0) -> Told:
+def came_to(after: Verdict, status: int = 0) -> Compared:
     """A Case that passes on an idle machine, and another that does so on any."""
     idle, other = verdicts(one=Verdict.PASS, two=Verdict.PASS), verdicts(one=after, two=Verdict.PASS)
-    return told(idle, other, status, again(True, compare(idle, other)))
+    return compared_with(idle, other, status, again(True, compare(idle, other)))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_another_verdict_than_without_a_hardship_is_wrong(verdict: Verdict) -> N
 
 
 def test_what_was_left_open_is_counted_and_not_wrong() -> None:
-    assert came_to(Verdict.INCONCLUSIVE) == Told(0, 2, 1, ())
+    assert came_to(Verdict.INCONCLUSIVE) == Compared(0, 2, 1, ())
 
 
 @pytest.mark.parametrize(("state", "wrong"), [(EntryState.UNDECIDED, 0), (EntryState.STALE, 1)])
@@ -92,11 +94,11 @@ def test_a_pass_is_left_open_where_the_run_leaves_the_listed_failure_open(state:
     other = msgspec.structs.replace(verdicts(one=Verdict.PASS), expectations=(entry,))
     difference = CellDifference(requirement=LATENESS, case="one", before="fail (late)", after="pass")
     compared = Again(True, (difference,), (), (), ())
-    assert len(told(verdicts(one=Verdict.FAIL), other, 3, compared).wrong) == wrong
+    assert len(compared_with(verdicts(one=Verdict.FAIL), other, 3, compared).wrong) == wrong
 
 
 def test_a_run_without_verdicts_is_wrong() -> None:
-    assert told(verdicts(one=Verdict.PASS), None, -9, None).wrong == ("no verdicts: exit -9",)
+    assert compared_with(verdicts(one=Verdict.PASS), None, -9, None).wrong == ("no verdicts: exit -9",)
 
 
 @pytest.mark.parametrize(("status", "is_missed"), [(0, False), (3, False), (1, True), (4, True)])
@@ -107,8 +109,8 @@ def test_a_run_is_to_end_well_or_open(status: int, is_missed: bool) -> None:
 @pytest.mark.parametrize("hardship", GOALS)
 def test_more_than_a_share_of_the_cases_may_not_be_left_open(hardship: Hardship) -> None:
     most = round(GOALS[hardship] * 100)
-    assert not any(missed(hardship, [Told(0, 100, most, ())]))
-    assert any(missed(hardship, [Told(0, 100, most + 1, ())]))
+    assert not any(missed(hardship, [Compared(0, 100, most, ())]))
+    assert any(missed(hardship, [Compared(0, 100, most + 1, ())]))
 
 
 def test_agents_are_known_by_the_end_of_their_command_line() -> None:
@@ -135,6 +137,21 @@ def test_a_command_is_run_to_its_end_under_every_hardship() -> None:
     program = [sys.executable, "-c", "print('done')"]
     ended = [suffer(one, program, seed=1, is_agent=lambda _line: False, limit_s=60.0) for one in Hardship]
     assert {(one.status, one.printed) for one in ended} == {(0, "done\n")}
+
+
+def test_a_quota_holds_up_what_computes() -> None:
+    program = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
+    suffered = suffer(Hardship.QUOTA, program, seed=1, is_agent=lambda _line: False, limit_s=60.0)
+    assert suffered.status == 0
+    assert suffered.stops
+
+
+def test_a_folder_of_another_file_system_is_no_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardships, "CGROUP_V2", tmp_path)
+    monkeypatch.setattr(hardships, "CGROUP_V1", tmp_path)
+    suffered = suffer(Hardship.QUOTA, ["true"], seed=1, is_agent=lambda _line: False, limit_s=60.0)
+    assert suffered.how == "stops for 50% of every 0.1 s"
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_command_that_takes_too_long_is_killed_with_what_it_started() -> None:
