@@ -63,7 +63,7 @@ def suffer(
 ) -> Suffered:
     """Run `command` to its end under a hardship; one that takes longer than `limit_s` is killed, and its status is
     that of the kill. `is_agent` knows agents by their command lines."""
-    with _slowed(hardship) as (prefix, how, throttled):
+    with _slowed(hardship) as (prefix, how, count):
         process = subprocess.Popen(
             [*prefix, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
@@ -78,7 +78,7 @@ def suffer(
             printed, _ = process.communicate()
         finally:
             stopper.end()
-        held_up = throttled()
+        held_up = count()
     return Suffered(process.returncode, printed, how, stopper.stops + held_up)
 
 
@@ -114,10 +114,10 @@ def _quota() -> Iterator[_Slowed]:
         except OSError:
             continue
         try:
-            if not _limit(group, limits):
+            if not limit(group, limits):
                 continue
             enter = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
-            yield enter, f"{QUOTA:g} cores by {group.parent}", partial(_throttled, group)
+            yield enter, f"{QUOTA:g} cores by {group.parent}", partial(throttled, group)
         finally:
             with contextlib.suppress(OSError):
                 group.rmdir()
@@ -125,7 +125,7 @@ def _quota() -> Iterator[_Slowed]:
     yield (), f"stops for {1 - QUOTA:.0%} of every {DUTY_S:g} s", _never
 
 
-def _limit(group: Path, limits: Mapping[str, str]) -> bool:
+def limit(group: Path, limits: Mapping[str, str]) -> bool:
     """Set these limits of a control group; False where the kernel has made no such files in its folder.
 
     Version 2 may be mounted beside version 1, below a folder that takes any file.
@@ -140,7 +140,7 @@ def _limit(group: Path, limits: Mapping[str, str]) -> bool:
     return True
 
 
-def _throttled(group: Path) -> int:
+def throttled(group: Path) -> int:
     """Return in how many periods the quota of a control group has held its processes up."""
     counts = dict(line.split() for line in (group / "cpu.stat").read_text("utf-8").splitlines())
     return int(counts["nr_throttled"])

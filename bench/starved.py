@@ -22,6 +22,7 @@ chapters with time bounds under each hardship, and three mutants: less than fift
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from collections import Counter
@@ -163,6 +164,7 @@ def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path
     """Certify what these words select, or everything; return the stored run where there is one."""
     note = folder / "suffered.json"
     if not note.exists():
+        shutil.rmtree(folder, ignore_errors=True)  # What an interrupted run has left.
         selected = [word for name in words for word in ("--select", name)]
         began_s = time.monotonic()
         suffered = suffer(

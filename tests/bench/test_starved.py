@@ -139,11 +139,12 @@ def test_a_command_is_run_to_its_end_under_every_hardship() -> None:
     assert {(one.status, one.printed) for one in ended} == {(0, "done\n")}
 
 
-def test_a_quota_holds_up_what_computes() -> None:
-    program = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
-    suffered = suffer(Hardship.QUOTA, program, seed=1, is_agent=lambda _line: False, limit_s=60.0)
-    assert suffered.status == 0
-    assert suffered.stops
+def test_a_control_group_is_limited_and_says_how_often_it_held_something_up(tmp_path: Path) -> None:
+    (tmp_path / "cpu.max").touch()
+    (tmp_path / "cpu.stat").write_text("nr_periods 12\nnr_throttled 7\n", "utf-8")
+    assert hardships.limit(tmp_path, {"cpu.max": "50000 100000"})
+    assert (tmp_path / "cpu.max").read_text("utf-8") == "50000 100000"
+    assert hardships.throttled(tmp_path) == 7
 
 
 def test_a_folder_of_another_file_system_is_no_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
