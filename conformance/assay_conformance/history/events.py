@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from assay_conformance.model.event import Completion, Event, Frame, Invoke
 
@@ -13,6 +13,9 @@ E = TypeVar("E", bound=Event)
 C = TypeVar("C", Invoke, Completion)
 K = TypeVar("K")
 T = TypeVar("T")
+
+OPENS: Final = ("open_producer", "open_consumer")
+"""Verbs that open what a client writes PRODUCER and SUBSCRIBE for."""
 
 
 class Events:
@@ -69,17 +72,17 @@ class Events:
             found = self._by[command, *attributes] = _by_word(self._frames.get(command, ()), *attributes)
         return found
 
-    def invokes(self, verb: str) -> Sequence[Invoke]:
-        """Return all calls of a verb."""
+    def invokes(self, *verbs: str) -> Sequence[Invoke]:
+        """Return all calls of these verbs, in order."""
         if self._invokes is None:
             self._invokes = _by_word(self.of(Invoke), "verb")
-        return self._invokes.get(verb, ())
+        return _of_verbs(self._invokes, verbs)
 
-    def completions(self, verb: str) -> Sequence[Completion]:
-        """Return all ends of calls of a verb."""
+    def completions(self, *verbs: str) -> Sequence[Completion]:
+        """Return all ends of calls of these verbs, in order."""
         if self._completions is None:
             self._completions = _by_word(self.of(Completion), "verb")
-        return self._completions.get(verb, ())
+        return _of_verbs(self._completions, verbs)
 
     def invokes_of(self, handle: int | None, *verbs: str) -> Sequence[Invoke]:
         """Return the calls of these verbs on one object of the application, in order."""
@@ -93,13 +96,17 @@ class Events:
 def _by_handle(
     known: dict[tuple[str, ...], dict[int | None, list[C]]],
     verbs: tuple[str, ...],
-    of_verb: Callable[[str], Sequence[C]],
+    of_verbs: Callable[..., Sequence[C]],
 ) -> dict[int | None, list[C]]:
     found = known.get(verbs)
     if found is None:
-        those = in_order(one for verb in verbs for one in of_verb(verb))
-        found = known[verbs] = grouped(those, lambda one: one.handle)
+        found = known[verbs] = grouped(of_verbs(*verbs), lambda one: one.handle)
     return found
+
+
+def _of_verbs(known: Mapping[str, list[C]], verbs: tuple[str, ...]) -> Sequence[C]:
+    found = [known.get(verb, []) for verb in verbs]
+    return found[0] if len(found) == 1 else in_order(one for those in found for one in those)
 
 
 class Stretch(Generic[E]):

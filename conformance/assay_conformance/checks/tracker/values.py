@@ -42,6 +42,10 @@ class Operation:
         """When the client was called, by its agent's own stamp; None where that is not known."""
         return None if self.completion is None else self.completion.called_ns
 
+    def is_pending(self, at: Event) -> bool:
+        """Return whether it had not ended at an event."""
+        return self.completion is None or self.completion.seq > at.seq
+
 
 @dataclass(slots=True, eq=False)
 class ProducerSession:

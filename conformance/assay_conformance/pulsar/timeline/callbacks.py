@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from assay_conformance.history.events import Events
+from assay_conformance.history.events import OPENS, Events
 from assay_conformance.model.event import Completion, Invoke
 
 BESIDE: Final = ("send", "flush", "close", "ack", "nack", "receive", "seek")
@@ -50,20 +50,18 @@ def calls_in(events: Events, found: list[Callback]) -> Iterator[CalledIn]:
     """Yield the calls made inside callbacks, and those made meanwhile on the same client."""
     by_send = {one.send.op: one for one in found}
     clients = _clients(events) if found else {}
-    for verb in BESIDE if found else ():
-        for call in events.invokes(verb):
-            inside = by_send.get(call.args.get("in_callback", -1))
-            running = next((one for one in found if one.runs_at(call)), None)
-            if inside is not None:
-                yield CalledIn(call, inside, beside=False)
-            elif running is not None and clients.get(call.handle) == clients.get(running.send.handle, -1):
-                yield CalledIn(call, running, beside=True)
+    for call in events.invokes(*BESIDE) if found else ():
+        inside = by_send.get(call.args.get("in_callback", -1))
+        running = next((one for one in found if one.runs_at(call)), None)
+        if inside is not None:
+            yield CalledIn(call, inside, beside=False)
+        elif running is not None and clients.get(call.handle) == clients.get(running.send.handle, -1):
+            yield CalledIn(call, running, beside=True)
 
 
 def _clients(events: Events) -> Mapping[int | None, int]:
     """Return the client of each producer and consumer, by handle."""
-    opened = (call for verb in ("open_producer", "open_consumer") for call in events.invokes(verb))
-    return {call.handle: int(call.args["client"]) for call in opened if "client" in call.args}
+    return {call.handle: int(call.args["client"]) for call in events.invokes(*OPENS) if "client" in call.args}
 
 
 def waits_for_answer(call: Invoke, *, acks_are_answered: bool) -> bool:

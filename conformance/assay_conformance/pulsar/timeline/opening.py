@@ -23,6 +23,10 @@ class Opening(Producing):
         """Handle of each producer -> the call that opened it."""
         return self._tracker.lines.openings
 
+    def producers_of_client(self, client: int | None) -> list[int]:
+        """Return the handles of the producers that a client was asked for."""
+        return [handle for handle, opening in self.openings.items() if opening.args.get("client") == client]
+
     def opening(self, producer: Producer | None) -> Invoke | None:
         """Return the call that opened a producer."""
         return self._tracker.lines.openings.get(-1 if producer is None or producer.handle is None else producer.handle)
@@ -79,10 +83,10 @@ class Opening(Producing):
         """Return whether the application had begun to close something before event `seq`."""
         return any(call.seq < seq for call in self.leavings)
 
-    def ends(self, verb: str) -> Iterator[Completion]:
-        """Yield how the operations of a verb ended, in order of arrival."""
+    def ends(self, *verbs: str) -> Iterator[Completion]:
+        """Yield how the operations of these verbs ended, in order of arrival."""
         operations = self._tracker.operations
-        return (end for end in self.events.completions(verb) if operations[end.op].completion is end)
+        return (end for end in self.events.completions(*verbs) if operations[end.op].completion is end)
 
     def call(self, end: Completion) -> Invoke:
         """Return the call that ended so."""

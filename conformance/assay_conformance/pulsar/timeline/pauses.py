@@ -28,7 +28,7 @@ class Pause:
 
 def pauses(events: Events) -> Iterator[Pause]:
     """Yield all pauses of an attempt, in order."""
-    ends = {end.op: end for verb in ("pause", "resume") for end in events.completions(verb)}
+    ends = {end.op: end for end in events.completions("pause", "resume")}
     for call in events.invokes("pause"):
         held = ends.get(call.op)
         resumes = (one for one in events.invokes("resume") if one.handle == call.handle and one.seq > call.seq)

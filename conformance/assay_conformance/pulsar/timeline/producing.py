@@ -73,10 +73,10 @@ class Producing(Calling):
     @cached_property
     def opened_producers(self) -> dict[int, Completion]:
         """Handle -> the first success of the call that opened it."""
-        return self.opened("open_producer")
+        return self.succeeded("open_producer")
 
-    def opened(self, verb: str) -> dict[int, Completion]:
-        """Handle -> the first success of the operation that opened it; in order."""
+    def succeeded(self, verb: str) -> dict[int, Completion]:
+        """Return by handle the first success of a verb; in order."""
         found: dict[int, Completion] = {}
         for end in self.events.completions(verb):
             if end.outcome is Outcome.OK and end.handle is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import ErrorClass, Invoke
+from assay_conformance.pulsar.timeline.handlers import done_ns
 from assay_conformance.pulsar.timeline.producers import Send
 
 if TYPE_CHECKING:
@@ -65,4 +66,4 @@ def _size_bytes(send: Send) -> int:
 
 def _end_ns(send: Send) -> int:
     end = send.completion
-    return _NEVER_NS if end is None else end.done_ns or end.t_ns
+    return _NEVER_NS if end is None else done_ns(end)

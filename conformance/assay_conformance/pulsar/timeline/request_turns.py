@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from assay_conformance.history.events import OPENS
 from assay_conformance.judging.intervals import Interval, Intervals
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke
 from assay_conformance.model.fault import Direction
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
 _ASKING: Final = ("open_producer", "open_consumer", "seek", "unsubscribe", "has_message_available", "close")
-_OPENS: Final = ("open_producer", "open_consumer")
 _GREETINGS: Final = frozenset({"CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE"})
 _PINGS: Final = frozenset({"PING", "PONG"})
 _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
@@ -52,25 +52,24 @@ def request_turns(timeline: Timeline) -> Iterator[Turn]:
     A new connection is greeted first. When a frame left is not known where brokers may not read at once.
     """
     frames = timeline.events.frames()
-    for verb in _ASKING:
-        for end in timeline.ends(verb):
-            opening = timeline.openings.get(end.handle or 0) or _opening(timeline, end)
-            call = timeline.call(end)
-            if opening is None or end.error in _OWN or _is_behind_its_opening(timeline, call, opening):
-                continue
-            if verb != "close" and is_behind_close(timeline, call):
-                continue
-            topics = topics_of(timeline, opening)
-            since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
-            # A call may wait for earlier ones of its handle: what came before the client was called is about those.
-            began_ns = called_ns(end)
-            behind = (one for one in frames[since:until] if end.called_ns is None or one.t_ns >= end.called_ns)
-            its = [one for one in behind if _is_about(timeline, one, opening.handle or 0, topics)]
-            moments: list[tuple[Event, int]] = [(call, began_ns), *((one, one.t_ns) for one in its)]
-            for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
-                is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
-                if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, opening, topics):
-                    yield Turn(end.handle or 0, f"its {verb} could go on", first, due_ns, then, came_ns)
+    for end in timeline.ends(*_ASKING):
+        opening = timeline.openings.get(end.handle or 0) or _opening(timeline, end)
+        call = timeline.call(end)
+        if opening is None or end.error in _OWN or _is_behind_its_opening(timeline, call, opening):
+            continue
+        if end.verb != "close" and is_behind_close(timeline, call):
+            continue
+        topics = topics_of(timeline, opening)
+        since, until = (bisect_right(frames, seq, key=lambda frame: frame.seq) for seq in (call.seq, end.seq))
+        # A call may wait for earlier ones of its handle: what came before the client was called is about those.
+        began_ns = called_ns(end)
+        behind = (one for one in frames[since:until] if end.called_ns is None or one.t_ns >= end.called_ns)
+        its = [one for one in behind if _is_about(timeline, one, opening.handle or 0, topics)]
+        moments: list[tuple[Event, int]] = [(call, began_ns), *((one, one.t_ns) for one in its)]
+        for (first, due_ns), (then, came_ns) in pairwise([*moments, (end, ended_ns(end))]):
+            is_seen = isinstance(then, Completion) or timeline.view.is_read_at_once()
+            if is_seen and not _is_brokers_turn(first) and not _is_ambiguous(timeline, first, opening, topics):
+                yield Turn(end.handle or 0, f"its {end.verb} could go on", first, due_ns, then, came_ns)
 
 
 def is_behind_close(timeline: Timeline, call: Invoke) -> bool:
@@ -102,11 +101,10 @@ def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozen
     if any(one.owner.handle != its.handle and base_topic(one.topic) in topics for one in away):
         return True
     opening = 0
-    for verb in _OPENS:
-        for call in timeline.events.invokes(verb):
-            end = timeline.end_of(call.op)
-            is_open = call.seq < moment.seq and (end is None or end.seq > moment.seq)
-            opening += is_open and not topics.isdisjoint(topics_of(timeline, call))
+    for call in timeline.events.invokes(*OPENS):
+        end = timeline.end_of(call.op)
+        is_open = call.seq < moment.seq and (end is None or end.seq > moment.seq)
+        opening += is_open and not topics.isdisjoint(topics_of(timeline, call))
     return opening > 1
 
 

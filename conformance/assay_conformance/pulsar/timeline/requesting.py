@@ -9,8 +9,9 @@ from assay_conformance.checks.base import View
 from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline.answering import Answering
+from assay_conformance.pulsar.timeline.consumers import ConsumerSession
 from assay_conformance.pulsar.timeline.letters import Letters
-from assay_conformance.pulsar.timeline.producers import Producer
+from assay_conformance.pulsar.timeline.producers import Producer, ProducerSession
 from assay_conformance.pulsar.timeline.registering import Registration, registrations
 from assay_conformance.pulsar.timeline.requests import Request, requests
 
@@ -57,6 +58,10 @@ class Requesting(Answering):
     def local_topic(self, frame: Frame) -> str:
         """Return the topic that a frame names, by its name in the Case."""
         return self.local_name(str(frame.fields.get("topic", "")))
+
+    def registered(self, frame: Frame) -> ProducerSession | ConsumerSession | None:
+        """Return the producer or consumer on its connection that a frame is about."""
+        return self.session_of(frame) or self.consumer_sessions.of(frame)
 
     def local_name(self, full: str) -> str:
         """Return a topic by its name in the Case."""

@@ -13,8 +13,6 @@ from assay_conformance.pulsar.timeline.request_turns import is_behind_close, top
 from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
-_OPENS: Final = ("open_producer", "open_consumer")
-
 _LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
 """Errors that may be temporary: some clients retry an opening after any of them until its time-out."""
 
@@ -107,8 +105,7 @@ def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
     """Return whether the last answer to a producer or consumer that is being opened was an error that may be temporary.
     A client may try again, and calls on that handle wait for its opening.
     """
-    openings = (call for verb in _OPENS for call in timeline.events.invokes(verb))
-    call = next((one for one in openings if one.handle == overdue.handle), None)
+    call = timeline.opening_of(overdue.handle)
     end = None if call is None else timeline.end_of(call.op)
     if call is None or (end is not None and end.seq < overdue.seq):
         return False
@@ -137,7 +134,7 @@ def turns_ahead(timeline: Timeline, overdue: Overdue) -> int:
     if not timeline.view.producer_setting(handle, "block_if_queue_full"):
         return 0
     sends = [send for send in timeline.sends_of(handle) if send.invoke.seq < call.seq]
-    ahead = sum(send.completion is None or send.completion.seq > call.seq for send in sends)
+    ahead = sum(send.is_pending(call) for send in sends)
     return max(0, ahead - places + 1)
 
 

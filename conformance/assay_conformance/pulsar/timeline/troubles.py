@@ -73,13 +73,12 @@ class Troubles:
 
 
 def _calls(timeline: Timeline) -> Iterator[Trouble]:
-    for verb in _CALLS:
-        for call in timeline.events.invokes(verb):
-            end = timeline.end_of(call.op)
-            until_ns = timeline.bounds.end_ns if end is None else done_ns(end)
-            failed = end is not None and end.outcome is not Outcome.OK
-            if call.handle is not None and (failed or until_ns - call.t_ns > _LEAST_NS):
-                yield Trouble(call.handle, call, verb, "went on", call.t_ns, until_ns)
+    for call in timeline.events.invokes(*_CALLS):
+        end = timeline.end_of(call.op)
+        until_ns = timeline.bounds.end_ns if end is None else done_ns(end)
+        failed = end is not None and end.outcome is not Outcome.OK
+        if call.handle is not None and (failed or until_ns - call.t_ns > _LEAST_NS):
+            yield Trouble(call.handle, call, call.verb, "went on", call.t_ns, until_ns)
 
 
 def _unread(timeline: Timeline) -> Iterator[Trouble]:

@@ -120,7 +120,7 @@ def _receipts(timeline: Timeline) -> Iterator[Turn]:
 
 
 def _receives(timeline: Timeline) -> Iterator[Turn]:
-    moved = {call.handle for verb in _MOVES for call in timeline.events.invokes(verb)}
+    moved = {call.handle for call in timeline.events.invokes(*_MOVES)}
     brought = {one.received[0].seq: one for one in timeline.deliveries if one.received and is_plain(one)}
     for end in timeline.ends("receive"):
         consumer = timeline.consumer(end.handle)

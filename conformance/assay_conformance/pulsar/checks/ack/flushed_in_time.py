@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, elapsed, number_in_force
 from assay_conformance.model.event import Event, Frame
@@ -19,14 +19,6 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-
-
-class _Bunch(NamedTuple):
-    """ACKs of one session that settled something that was pending."""
-
-    consumer: Consumer
-    frames: list[Frame]
-
 
 SAME_FLUSH_NS: Final = 5 * MS
 """ACK frames closer than this left in one flush: a client may write one command an id."""
@@ -99,7 +91,8 @@ def _leaves_in_time(timeline: Timeline, owed: Owed) -> Says:
         yield breach("never-flushed", said, ack.call.invoke, then)
 
 
-def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[_Bunch]:
+def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[tuple[Consumer, list[Frame]]]:
+    """Yield by session the ACKs that settled something that was pending."""
     found: dict[tuple[int, int], tuple[Consumer, dict[int, Frame]]] = {}
     for owed in pending:
         consumer = owed.ack.call.consumer
@@ -108,18 +101,19 @@ def _bunches(timeline: Timeline, pending: list[Owed]) -> Iterator[_Bunch]:
             frames = found.setdefault((id(owed.session), over.seq), (consumer, {}))[1]
             frames[owed.left.seq] = owed.left
     for consumer, frames in found.values():
-        yield _Bunch(consumer, [frames[seq] for seq in sorted(frames)])
+        yield consumer, [frames[seq] for seq in sorted(frames)]
 
 
-def _judge_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
+def _judge_grouped(timeline: Timeline, bunch: tuple[Consumer, list[Frame]]) -> Says:
     """Judge whether acks are grouped.
 
     Three flushes in half an interval are no timer's work, unless a full group went at once.
     """
-    interval_ms = number_in_force(timeline.view, bunch.consumer, "ack_group_ms") or 0
-    largest = number_in_force(timeline.view, bunch.consumer, "ack_group_max")
+    consumer, frames = bunch
+    interval_ms = number_in_force(timeline.view, consumer, "ack_group_ms") or 0
+    largest = number_in_force(timeline.view, consumer, "ack_group_max")
     moments, began, ids = list[Frame](), None, 0
-    for frame in bunch.frames if interval_ms >= LEAST_INTERVAL_MS else ():
+    for frame in frames if interval_ms >= LEAST_INTERVAL_MS else ():
         begins = began is None or frame.t_ns - began.t_ns >= SAME_FLUSH_NS
         if begins:
             began, ids = frame, 0
@@ -133,7 +127,7 @@ def _judge_grouped(timeline: Timeline, bunch: _Bunch) -> Says:
             timeline.bounds.check_fair("ack-flush", since_ns, frame.t_ns, what="whether acknowledgments are grouped")
             yield breach(
                 "not-grouped",
-                f"consumer {bunch.consumer.handle} sent acknowledgments at "
+                f"consumer {consumer.handle} sent acknowledgments at "
                 f"{', '.join(ms(one.t_ns) for one in moments)}; expected one or two commands for them, since its "
                 f"group interval is {interval_ms} ms",
                 *moments,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assay_conformance.checks.consumption import elapsed, of_batch
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.pulsar.timeline import MS, Call, Consumer, Entry, Exercised, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.moments import AckWritten, SessionOver, SettleCalled, SettleCompleted
+from assay_conformance.pulsar.timeline.moments import AckWritten, SessionOver, SettleCalled, SettleCompleted, named_by
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ def _fills(timeline: Timeline, sessions: dict[int, _Gathering], called: SettleCo
 
 
 def _leave(timeline: Timeline, consumer: Consumer, state: _Gathering, wrote: AckWritten) -> Iterator[_Group]:
-    named = {Entry(wrote.session.topic, id.ledger, id.entry) for id in wrote.event.ids}
+    named = named_by(wrote.event, wrote.session)
     settled = named & state.waiting.keys()
     if state.since is not None and settled & state.full:
         yield _Group(consumer, len(state.full), state.since, wrote.event)

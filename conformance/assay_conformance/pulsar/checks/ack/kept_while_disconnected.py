@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.history.events import after
 from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome
@@ -22,16 +21,9 @@ from assay_conformance.pulsar.timeline import (
 )
 
 
-class _Owed(NamedTuple):
-    """An ack that was asked for when the client must have known that its consumer had no connection: `lost` was the end
-    of its last session."""
-
-    call: Call
-    lost: Event
-
-
-def _owed(timeline: Timeline) -> Iterator[_Owed]:
-    """Yield the calls that are owed.
+def _owed(timeline: Timeline) -> Iterator[tuple[Call, Event]]:
+    """Yield acks that were asked for when the client must have known that their consumer had no connection, each with
+    the end of its last session.
 
     A call that says nothing which an earlier one had not said need not be sent.
     """
@@ -43,7 +35,7 @@ def _owed(timeline: Timeline) -> Iterator[_Owed]:
         lost = None if ack.is_covered or key in settled else _lost_for(call)
         settled.add(key)
         if lost is not None and not _is_unnoticed(timeline, lost, call):
-            yield _Owed(call, lost)
+            yield call, lost
 
 
 def _lost_for(call: Call) -> Event | None:
@@ -69,7 +61,7 @@ def _is_unnoticed(timeline: Timeline, lost: Event, call: Call) -> bool:
 
 
 @check("ack.kept-while-disconnected", of=_owed)
-def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
+def kept_while_disconnected(timeline: Timeline, owed: tuple[Call, Event]) -> Says:
     """ack.kept-while-disconnected: an acknowledgment called while the consumer has no connection is sent after it has
     reconnected.
 
@@ -88,7 +80,7 @@ def kept_while_disconnected(timeline: Timeline, owed: _Owed) -> Says:
             was_taken = taken is not None and taken.outcome is Outcome.OK and taken.seq < end.seq
             if is_past and was_taken:
                 timeline.bounds.check_fair("ack-flush", lost.t_ns, end.t_ns, what="whether an ACK was lost")
-                yield _lost(owed, ready, end)
+                yield _lost(call, lost, ready, end)
             if is_past or _hides_acks(end):
                 return
         if end is call.consumer.closing:
@@ -137,11 +129,10 @@ def _hides_acks(end: Event) -> bool:
     return isinstance(end, Frame) and end.command in ("SEEK", "UNSUBSCRIBE")
 
 
-def _lost(owed: _Owed, ready: Frame, end: Event) -> Breach:
-    call = owed.call
+def _lost(call: Call, lost: Event, ready: Frame, end: Event) -> Breach:
     return breach(
         "lost-while-away",
-        f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and was asked to acknowledge "
+        f"consumer {call.consumer.handle} lost its connection at {ms(lost.t_ns)} and was asked to acknowledge "
         f"{call.entry} at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)}; expected the ACK then; "
         f"none had left by {ms(end.t_ns)}",
         *(call.invoke, ready, end),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import of_batch
 from assay_conformance.history.events import first_of
@@ -10,15 +9,11 @@ from assay_conformance.pulsar.checks.ack._receipts import agreed_for, is_answere
 from assay_conformance.pulsar.timeline import Call, Exercised, Says, Timeline, breach, check, ms
 
 
-class _Asked(NamedTuple):
-    """A call while all brokers it concerns answer no ACK. `then`: its end, or where its session was over."""
+def _asked(timeline: Timeline) -> Iterator[tuple[Call, Event]]:
+    """Yield calls while all brokers they concern answer no ACK, each with its end, or where its session was over.
 
-    call: Call
-    then: Event
-
-
-def _asked(timeline: Timeline) -> Iterator[_Asked]:
-    """Yield what each call asked. A call may be of several topics, and those be with several brokers."""
+    A call may be of several topics, and those be with several brokers.
+    """
     for calls in timeline.calls_together("ack"):
         first, asked = calls[0], calls[0].invoke
         session = timeline.session_at(first.consumer, first.entry.topic, asked)
@@ -29,11 +24,11 @@ def _asked(timeline: Timeline) -> Iterator[_Asked]:
         known = all(agreed_for(timeline, call, asked) is not None for call in calls)
         if known and not any(is_answered(timeline, call, asked) for call in calls):
             over = timeline.consumer_sessions.end_after(session, asked)
-            yield _Asked(first, first_of(over, first.operation.completion) or timeline.ended)
+            yield first, first_of(over, first.operation.completion) or timeline.ended
 
 
 @check("ack.no-response-from-old-broker", of=_asked)
-def no_response_from_old_broker(timeline: Timeline, asked: _Asked) -> Says:
+def no_response_from_old_broker(timeline: Timeline, asked: tuple[Call, Event]) -> Says:
     """ack.no-response-from-old-broker: where the broker sends no ACK_RESPONSE, an acknowledge call ends once its ACK
     has left."""
     call, then = asked

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from assay_conformance.history.events import in_order
+from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.timeline import Send, Timeline, is_synchronous
 from assay_conformance.pulsar.timeline.handlers import done_ns
+
+
+def flushes(timeline: Timeline, handle: int, *verbs: str) -> list[Invoke]:
+    """Return the calls of these verbs and the synchronous sends of a producer, in order."""
+    sends = (send.invoke for send in timeline.sends_of(handle) if is_synchronous(timeline, send))
+    return in_order([*timeline.events.invokes_of(handle, *verbs), *sends])
+
+
+def between_flushes(sends: Iterable[Send], seqs: Sequence[int]) -> Iterator[list[Send]]:
+    """Yield what was sent between calls, by the sequence numbers of these."""
+    return (list(group) for _, group in groupby(sends, lambda send: bisect_right(seqs, send.invoke.seq)))
 
 
 class FlushCalls(NamedTuple):
@@ -21,10 +34,8 @@ class FlushCalls(NamedTuple):
 
     @classmethod
     def of(cls, timeline: Timeline, handle: int) -> FlushCalls:
-        closing = timeline.events.invokes_of(handle, "flush", "close")
-        sends = [send.invoke for send in timeline.sends_of(handle) if is_synchronous(timeline, send)]
         began, ends = [], []
-        for call in in_order([*closing, *sends]):
+        for call in flushes(timeline, handle, "flush", "close"):
             end = timeline.end_of(call.op)
             began.append(call.t_ns)
             ends.append(math.inf if end is None else done_ns(end))

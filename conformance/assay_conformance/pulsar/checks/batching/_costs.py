@@ -7,8 +7,10 @@ from itertools import permutations
 from typing import NamedTuple
 
 from assay_conformance.model.event import Outcome
+from assay_conformance.pulsar.checks.batching._closing import flushes
 from assay_conformance.pulsar.checks.batching._limits import Limits, is_clear, limits_of, units_read_at_once
-from assay_conformance.pulsar.timeline import Send, Timeline, Unit, is_synchronous
+from assay_conformance.pulsar.timeline import Send, Timeline, Unit
+from assay_conformance.pulsar.timeline.handlers import done_ns
 
 FRAMES_OVER = 1
 """A batch may have been open when the first message of a burst came, or its timer due."""
@@ -66,7 +68,7 @@ def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
     ):
         return
     ends = [send.completion for send in sends if send.completion is not None]
-    waits = [(end.done_ns or end.t_ns) - end.called_ns for end in ends if end.called_ns is not None]
+    waits = [done_ns(end) - end.called_ns for end in ends if end.called_ns is not None]
     if len(waits) < len(sends) or any(end.outcome is not Outcome.OK for end in ends):
         return
     all_units = list(units_read_at_once(view, handle))
@@ -82,10 +84,8 @@ def _cost(timeline: Timeline, handle: int) -> Iterator[Cost]:
 
 def _is_flushed(timeline: Timeline, handle: int) -> bool:
     """Return whether it is flushed, by a flush or a synchronous send, with messages after it."""
-    sends = timeline.sends_of(handle)
-    flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
-    flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
-    return min(flushes, default=sends[-1].invoke.seq) < sends[-1].invoke.seq
+    last = timeline.sends_of(handle)[-1].invoke
+    return any(call.seq < last.seq for call in flushes(timeline, handle, "flush"))
 
 
 _WEIGHING = ("size", "key", "properties", "event_time_ms")

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.batching._closing import is_alone
+from assay_conformance.pulsar.checks.batching._closing import between_flushes, flushes, is_alone
 from assay_conformance.pulsar.checks.batching._costs import FRAMES_OVER
 from assay_conformance.pulsar.checks.batching._limits import (
     Limits,
@@ -24,7 +23,6 @@ from assay_conformance.pulsar.timeline import (
     Unit,
     breach,
     check,
-    is_synchronous,
     ms,
 )
 from assay_conformance.tuning import Room, closing
@@ -49,12 +47,8 @@ def _bursts(timeline: Timeline) -> Iterator[_Burst]:
             or _is_short(timeline, handle)
         ):
             continue
-        flushes = [flush.seq for flush in timeline.events.invokes_of(handle, "flush")]
-        flushes += [send.invoke.seq for send in sends if is_synchronous(timeline, send)]
-        flushes.sort()
-        numbered = ((bisect_right(flushes, send.invoke.seq), send) for send in sends)
-        for _, burst in groupby(numbered, lambda one: one[0]):
-            yield from _of_burst(timeline, [send for _, send in burst], in_one_frame(timeline.view, limits))
+        for burst in between_flushes(sends, [call.seq for call in flushes(timeline, handle, "flush")]):
+            yield from _of_burst(timeline, burst, in_one_frame(timeline.view, limits))
 
 
 def _is_short(timeline: Timeline, handle: int) -> bool:

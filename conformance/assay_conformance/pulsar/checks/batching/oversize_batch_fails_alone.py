@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from bisect import bisect
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.pulsar.checks.batching._closing import between_flushes
 from assay_conformance.pulsar.checks.chunking._sent_chunks import properties_bytes
 from assay_conformance.pulsar.timeline import Exercised, Says, Send, Timeline, breach, check, ms
 
@@ -30,14 +29,10 @@ def _groups(timeline: Timeline) -> Iterator[_Group]:
     for handle in timeline.openings if limit is not None else ():
         if limit is None or setting(handle, "compression") not in (None, "NONE") or not setting(handle, "batching"):
             continue
-        for sends in _between(timeline.sends_of(handle), _flushes(timeline, handle)):
+        for sends in between_flushes(timeline.sends_of(handle), _flushes(timeline, handle)):
             sizes = [(send.invoke.size or 0) + properties_bytes(send.invoke) + HEADER_BYTES for send in sends]
             if max(sizes) <= limit:
                 yield _Group(handle, sends, sum(sizes), limit)
-
-
-def _between(sends: Iterable[Send], flushes: list[int]) -> Iterator[list[Send]]:
-    return (list(group) for _, group in groupby(sends, lambda send: bisect(flushes, send.invoke.seq)))
 
 
 def _flushes(timeline: Timeline, handle: int) -> list[int]:

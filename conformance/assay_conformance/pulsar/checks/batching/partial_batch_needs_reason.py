@@ -17,6 +17,7 @@ from assay_conformance.pulsar.checks.batching._limits import (
     limits_of,
 )
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Exercised, Says, Send, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline.handlers import done_ns
 from assay_conformance.tuning import Closing
 
 SLACK_NS = TOLERANCES["time-out-early"].slack_ns
@@ -43,7 +44,7 @@ class _Held(NamedTuple):
             if since_ns is not None:
                 calls.append((since_ns, send.invoke.size or 0))
             if end is not None:
-                ends.append((end.done_ns or end.t_ns, send.invoke.size or 0))
+                ends.append((done_ns(end), send.invoke.size or 0))
         calls.sort()
         ends.sort()
         return cls(*_columns(calls), *_columns(ends))
@@ -72,8 +73,7 @@ class _Producer:
     def __init__(self, timeline: Timeline, handle: int, limits: Limits) -> None:
         self._timeline, self.handle, self.limits = timeline, handle, limits
         self._held = _Held.of(timeline.sends_of(handle))
-        client = timeline.openings[handle].args.get("client")
-        handles = (other for other, opening in timeline.openings.items() if opening.args.get("client") == client)
+        handles = timeline.producers_of_client(timeline.openings[handle].args.get("client"))
         self._held_by_all = _Held.of(send for other in handles for send in timeline.sends_of(other))
         self.asked = FlushCalls.of(timeline, handle)
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from assay_conformance.checks.parts import ended_by_client, retry_letter_topic
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, ended_ns, ms
@@ -82,7 +83,7 @@ def openings(timeline: Timeline) -> Iterator[Opening]:
 
 
 def _calls(timeline: Timeline) -> list[tuple[Invoke, Completion | None]]:
-    calls = [*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer")]
+    calls = timeline.events.invokes(*OPENS)
     return [(call, timeline.end_of(call.op)) for call in calls if call.handle is not None]
 
 

@@ -3,21 +3,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, check, ms
 
 
-class _Unanswered(NamedTuple):
-    """A registration without an answer, and what came first of its id there: a close, or another registration."""
-
-    registered: Registration
-    next: Frame | None
-
-
-def _unanswered(timeline: Timeline) -> Iterator[_Unanswered]:
+def _unanswered(timeline: Timeline) -> Iterator[tuple[Registration, Frame | None]]:
+    """Yield registrations without an answer, each with what came first of its id there: a close, or another one."""
     registered = {one.frame.seq: one for one in timeline.registrations}
     by_id: dict[tuple[int, str, int | None], list[Frame]] = defaultdict(list)
     for one in registered.values():
@@ -31,18 +24,18 @@ def _unanswered(timeline: Timeline) -> Iterator[_Unanswered]:
         for frame, next in zip_longest(frames, frames[1:]):
             asked = registered.get(frame.seq)
             if asked is not None and (asked.answer is None or (next is not None and next.seq <= asked.answer.seq)):
-                yield _Unanswered(asked, next)
+                yield asked, next
 
 
 @check("connection.closes-timed-out-registration", of=_unanswered)
-def closes_timed_out_registration(timeline: Timeline, unanswered: _Unanswered) -> Says:
+def closes_timed_out_registration(timeline: Timeline, unanswered: tuple[Registration, Frame | None]) -> Says:
     """connection.closes-timed-out-registration: before an id is registered again on a connection where its registration
     has no answer, it is closed there. The same holds once the open call has failed with a time-out, at the latest when
     the registration's own time-out is over, since one open call may need several registrations.
 
     What the broker has closed the client need not, and a connection that the client leaves closes all on it.
     """
-    (one, next), request = unanswered, unanswered.registered.frame
+    (one, next), request = unanswered, unanswered[0].frame
     if next is None:
         yield from _judge_not_left_behind(timeline, one)
     elif next.command == request.command:

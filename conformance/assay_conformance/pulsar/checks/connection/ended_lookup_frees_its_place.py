@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final, NamedTuple
 
-from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.history.events import OPENS
+from assay_conformance.model.event import Completion, Event, Outcome
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Request, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.time_outs import time_out_ms
 
 LIMIT: Final = "max_concurrent_lookups"
-_OPENS: Final = ("open_producer", "open_consumer")
 _QUESTIONS: Final = ("LOOKUP", "PARTITIONED_METADATA")
 
 
@@ -27,8 +26,8 @@ def _openings(timeline: Timeline) -> Iterator[_Opening]:
     limit = timeline.view.case.config.client.get(LIMIT)
     if not isinstance(limit, int) or len(timeline.events.invokes("open_client")) > 1:
         return
-    asked = [one for command in _QUESTIONS for one in timeline.requests(command)]
-    for end in chain.from_iterable(timeline.ends(verb) for verb in _OPENS):
+    asked = timeline.requests(*_QUESTIONS)
+    for end in timeline.ends(*OPENS):
         call = timeline.call(end)
         unanswered = [one for one in asked if one.frame.seq < call.seq and _is_unanswered(timeline, one, call)]
         patience_ms = time_out_ms(timeline, end.verb, end.handle)
@@ -63,5 +62,4 @@ def ended_lookup_frees_its_place(timeline: Timeline, opening: _Opening) -> Says:
 
 
 def _has_asked(timeline: Timeline, since: int, until: int) -> bool:
-    frames: Iterator[Frame] = chain.from_iterable(timeline.events.frames(command) for command in _QUESTIONS)
-    return any(since < frame.seq < until for frame in frames)
+    return any(since < frame.seq < until for frame in timeline.events.frames(*_QUESTIONS))

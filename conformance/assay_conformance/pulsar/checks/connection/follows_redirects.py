@@ -63,14 +63,8 @@ def _look_ups(timeline: Timeline) -> Iterator[_LookUp]:
             chains.began_at = chains.began_at if broker is None else broker
 
 
-class _Unfollowed(NamedTuple):
-    """A registration on a topic of which every lookup had been redirected, and the last of these answers."""
-
-    registration: Frame
-    redirect: Frame
-
-
-def _unfollowed(timeline: Timeline) -> Iterator[_Unfollowed]:
+def _unfollowed(timeline: Timeline) -> Iterator[tuple[Frame, Frame]]:
+    """Yield registrations on a topic of which every lookup had been redirected, each with the last of these answers."""
     looked_up: dict[str, list[Request]] = defaultdict(list)
     for one in timeline.requests("LOOKUP"):
         looked_up[str(one.frame.fields.get("topic", ""))].append(one)
@@ -80,7 +74,7 @@ def _unfollowed(timeline: Timeline) -> Iterator[_Unfollowed]:
         answers = [one.answer for one in asked if one.answer is not None and one.answer.seq < frame.seq]
         all_redirected = all(answer.fields.get("response") == "Redirect" for answer in answers)
         if frame.from_sender and answers and len(answers) == len(asked) and all_redirected:
-            yield _Unfollowed(frame, answers[-1])
+            yield frame, answers[-1]
 
 
 @check("connection.follows-redirects")
@@ -91,7 +85,7 @@ def follows_redirects(timeline: Timeline) -> Says:
     yield from each(_unfollowed(timeline), _was_followed, timeline)
 
 
-def _was_followed(_timeline: Timeline, unfollowed: _Unfollowed) -> Says:
+def _was_followed(_timeline: Timeline, unfollowed: tuple[Frame, Frame]) -> Says:
     frame, redirect = unfollowed
     yield breach(
         "not-followed",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.connection.retries_lookups import TEMPORARY
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
@@ -60,7 +61,7 @@ def _troubled(timeline: Timeline) -> Iterator[_Troubled]:
 
 def _over(timeline: Timeline, failed: Frame) -> Event | None:
     """Return what makes another lookup needless: an opening ends, or the application begins to end what it has."""
-    ends: list[Event] = [*timeline.ends("open_producer"), *timeline.ends("open_consumer"), *timeline.leavings]
+    ends: list[Event] = [*timeline.ends(*OPENS), *timeline.leavings]
     return min((end for end in ends if end.seq > failed.seq), key=lambda end: end.seq, default=None)
 
 

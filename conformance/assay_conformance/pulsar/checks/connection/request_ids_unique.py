@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
@@ -10,16 +9,11 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE", "GET_SCHEMA"})
 
 
-class _Asked(NamedTuple):
-    """A request, after others of its connection; `before`: the last one with its id, where that is no new one and the
-    request is not that one again."""
+def _requests(timeline: Timeline) -> Iterator[tuple[Frame, Frame | None]]:
+    """Yield every request that is not the first of its connection, each with the last one before with its id.
 
-    frame: Frame
-    before: Frame | None
-
-
-def _requests(timeline: Timeline) -> Iterator[_Asked]:
-    """Yield every request that is not the first of its connection."""
+    None where that id is a new one, or the request is that one again.
+    """
     known: dict[tuple[int, bool, int], list[Frame]] = {}
     latest: dict[tuple[int, bool, int], Frame] = {}
     in_use: set[int] = set()
@@ -31,7 +25,7 @@ def _requests(timeline: Timeline) -> Iterator[_Asked]:
         is_new = not earlier or _is_counted_apart(timeline, earlier, frame)
         if frame.conn in in_use:
             is_other = not is_new and not _is_asked_again(timeline, latest[key], frame)
-            yield _Asked(frame, earlier[-1] if is_other else None)
+            yield frame, earlier[-1] if is_other else None
         if is_new:
             earlier.append(frame)
         latest[key] = frame
@@ -39,7 +33,7 @@ def _requests(timeline: Timeline) -> Iterator[_Asked]:
 
 
 @check("connection.request-ids-unique", of=_requests)
-def request_ids_unique(timeline: Timeline, asked: _Asked) -> Says:
+def request_ids_unique(timeline: Timeline, asked: tuple[Frame, Frame | None]) -> Says:
     """connection.request-ids-unique: no two requests of a connection have the same id, or a late answer could be taken
     for another request's.
 

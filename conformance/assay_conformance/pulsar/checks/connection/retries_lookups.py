@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.parts import ended_by_client, topics_of
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
@@ -98,8 +99,7 @@ def _steps(timeline: Timeline, requests: dict[int, Request]) -> list[Event]:
     What disturbs those that are open is among them.
     """
     events: list[Event] = [event for one in requests.values() for event in (one.frame, one.answer) if event is not None]
-    for verb in ("open_producer", "open_consumer"):
-        events += [*timeline.events.invokes(verb), *timeline.events.completions(verb)]
+    events += [*timeline.events.invokes(*OPENS), *timeline.events.completions(*OPENS)]
     disturbing = (one for one in timeline.events.frames(*_DISTURBING) if one.dir is Direction.TO_CLIENT)
     events += [*timeline.disconnections, *(one for one in disturbing if one.to_receiver)]
     return sorted({event.seq: event for event in events}.values(), key=lambda event: event.seq)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.parts import ended_by_client, topics_of
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Overdue
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
@@ -20,8 +21,7 @@ class _Opening(NamedTuple):
 
 def _openings(timeline: Timeline) -> Iterator[_Opening]:
     answers = [one for one in _answers(timeline) if len(named_brokers("LOOKUP_RESPONSE", one[0].fields)) > 1]
-    calls = (*timeline.events.invokes("open_producer"), *timeline.events.invokes("open_consumer"))
-    for call in calls if answers else ():
+    for call in timeline.events.invokes(*OPENS) if answers else ():
         end, topics = timeline.end_or_overdue(call.op), topics_of(timeline.view, call)
         if end is not None:
             its_own = (one for one, topic in answers if call.seq < one.seq < end.seq and base_topic(topic) in topics)

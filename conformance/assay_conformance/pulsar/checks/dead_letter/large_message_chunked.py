@@ -3,7 +3,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from assay_conformance.checks.consumption import is_torn
 from assay_conformance.model.event import Event
@@ -12,14 +11,6 @@ from assay_conformance.pulsar.checks.dead_letter._moving import judge_letter_not
 from assay_conformance.pulsar.checks.dead_letter._settling import allowed_ns, check_delay_known, judge_settled
 from assay_conformance.pulsar.timeline import Call, Entry, Says, Timeline, breach, check, each, looked_ns, ms
 from assay_conformance.pulsar.timeline.letters import Kind
-
-
-class _Nacked(NamedTuple):
-    """A message that came in chunks and was nacked. `until`: it was delivered or nacked once more, or its letter
-    left."""
-
-    call: Call
-    until: Event | None
 
 
 @check("dead-letter.large-message-chunked")
@@ -36,7 +27,9 @@ def large_message_chunked(timeline: Timeline) -> Says:
     yield from each(_nacked(timeline, outcomes.unsettled), _comes_again, timeline, _torn(timeline, outcomes.unsettled))
 
 
-def _nacked(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Nacked]:
+def _nacked(timeline: Timeline, unsettled: list[Call]) -> Iterator[tuple[Call, Event | None]]:
+    """Yield messages that came in chunks and were nacked, each with what came next: it was delivered or nacked once
+    more, or its letter left."""
     again: dict[Entry, list[Event]] = {call.entry: [] for call in unsettled}
     for consumer in timeline.consumers if unsettled else ():
         for message in timeline.received(consumer):
@@ -51,7 +44,7 @@ def _nacked(timeline: Timeline, unsettled: list[Call]) -> Iterator[_Nacked]:
         again[call.entry] += left.get(timeline.letters.origin_of(call.entry), ())
     for call in unsettled:
         later = (one for one in again[call.entry] if one.seq > _called(call).seq)
-        yield _Nacked(call, min(later, key=lambda one: one.seq, default=None))
+        yield call, min(later, key=lambda one: one.seq, default=None)
 
 
 def _called(call: Call) -> Event:
@@ -68,9 +61,9 @@ def _torn(timeline: Timeline, unsettled: list[Call]) -> dict[int, int]:
     return found
 
 
-def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: _Nacked) -> Says:
+def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: tuple[Call, Event | None]) -> Says:
     """Judge whether it is redelivered, at the latest when a receive ends with fewer messages than it was to bring."""
-    (call, until), consumer = nacked, nacked.call.consumer
+    (call, until), consumer = nacked, nacked[0].consumer
     begin = bisect_right(timeline.starved, _called(call).seq, key=lambda end: end.seq)
     for short in islice(timeline.starved, begin, None):
         if short.handle != consumer.handle:

@@ -19,6 +19,11 @@ from assay_conformance.pulsar.timeline import ProducerSession, Timeline
 NO_SEQUENCE_ID = -1
 
 
+def last_sequence_id(success: Frame) -> int:
+    """Return the last id that a PRODUCER_SUCCESS names, `NO_SEQUENCE_ID` if none."""
+    return int(success.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+
+
 def calls_markers(case: Case) -> bool:
     """Return whether a fault of the Case turns SENDs into markers."""
     return any(isinstance(fault.action, Rewrite) and "marker" in fault.action.fields for fault in case.faults)

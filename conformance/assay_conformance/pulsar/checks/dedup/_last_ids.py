@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name
+from assay_conformance.pulsar.checks.dedup._deduplication import Name, last_sequence_id
 from assay_conformance.pulsar.timeline import ServedProducer, Timeline
 
 
@@ -26,6 +26,6 @@ def last_ids(timeline: Timeline) -> list[LastId]:
         if before is None or (ended is not None and ended.seq < one.request.seq):
             there[one.place] = one
             if admitted is not None and one.refusal is None:
-                last_id = int(admitted.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-                found.append(LastId((one.topic, str(admitted.fields.get("producer_name"))), last_id, admitted))
+                name = (one.topic, str(admitted.fields.get("producer_name")))
+                found.append(LastId(name, last_sequence_id(admitted), admitted))
     return sorted(found, key=lambda one: one.event.seq)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated
+from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated, last_sequence_id
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, ServedProducer, Timeline, breach, check, ms
 
 SWEPT_NS = 2_000 * MS
@@ -24,7 +24,7 @@ class _Return(NamedTuple):
     @property
     def last_id(self) -> int:
         """What the broker names."""
-        return _last_id(self.answer)
+        return last_sequence_id(self.answer)
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
@@ -50,7 +50,7 @@ def _returns(timeline: Timeline) -> Iterator[_Return]:
             if stored is not None and not there[name] and loads(one.topic, stored) == loads(one.topic, moment):
                 if gone is not None:
                     yield _Return(name, stored, gone, moment)
-                if _last_id(moment) < stored.meta.highest_id:
+                if last_sequence_id(moment) < stored.meta.highest_id:
                     # Forgotten, rightly or not: later answers do not name it either.
                     del used[name]
             there[name] += 1
@@ -66,10 +66,6 @@ def _moments(timeline: Timeline) -> list[tuple[Event, ServedProducer | None]]:
             gone = min(ends, key=lambda end: end.seq, default=None)
             found += [(success, one), *([(gone, one)] if gone is not None else [])]
     return sorted(found, key=lambda one: one[0].seq)
-
-
-def _last_id(answer: Frame) -> int:
-    return int(answer.fields.get("last_sequence_id", NO_SEQUENCE_ID))
 
 
 @check("dedup.forgets-inactive-producers", of=_returns)

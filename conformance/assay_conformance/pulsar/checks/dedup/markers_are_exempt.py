@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.dedup._deduplication import Name, calls_markers, name_of, named_session
@@ -29,14 +28,8 @@ class _Name:
             self.marker = publish
 
 
-class _Exempt(NamedTuple):
-    """`marker`: the highest before it."""
-
-    publish: Publish
-    marker: Publish | None
-
-
-def _exempt(timeline: Timeline) -> Iterator[_Exempt]:
+def _exempt(timeline: Timeline) -> Iterator[tuple[Publish, Publish | None]]:
+    """Yield SENDs that are exempt, each with the highest marker before it."""
     topics = timeline.topology.topics if calls_markers(timeline.view.case) else ()
     judged, names = {topic.name for topic in topics if topic.deduplication}, dict[Name, _Name]()
     for publish in timeline.publishes.all if judged else ():
@@ -44,18 +37,18 @@ def _exempt(timeline: Timeline) -> Iterator[_Exempt]:
         if session is not None and publish.send.sequence_id is not None:
             name = names.setdefault(name_of(session), _Name())
             if name.is_exempt(publish):
-                yield _Exempt(publish, name.marker)
+                yield publish, name.marker
             name.add(publish)
 
 
 @check("dedup.markers-are-exempt", of=_exempt)
-def markers_are_exempt(timeline: Timeline, exempt: _Exempt) -> Says:
+def markers_are_exempt(timeline: Timeline, exempt: tuple[Publish, Publish | None]) -> Says:
     """dedup.markers-are-exempt: a SEND that is marked as a marker is stored although its id was used before, and does
     not raise the last id: a message with an id between the last message's and the marker's is stored.
 
     Brokers send markers among themselves, as SENDs; here a fault turns a client's SEND into one.
     """
-    (publish, marker), send, answer = exempt, exempt.publish.send, exempt.publish.answer
+    (publish, marker), send, answer = exempt, exempt[0].send, exempt[0].answer
     if answer is None:
         return
     if not takes_for_copy(answer):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id
+from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id, last_sequence_id
 from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timeline, Unit, breach, check, ms
 
 
@@ -35,7 +35,7 @@ def _initial_last_id(timeline: Timeline, producer: Producer) -> int:
     ready = producer.sessions[0].admitted if producer.sessions else None
     if initial is not None:
         return initial
-    return NO_SEQUENCE_ID if ready is None else int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+    return NO_SEQUENCE_ID if ready is None else last_sequence_id(ready)
 
 
 def _ids(unit: Unit) -> list[int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.lines import has_own_ids, last_id
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID
+from assay_conformance.pulsar.checks.dedup._deduplication import last_sequence_id
 from assay_conformance.pulsar.timeline import Exercised, Producer, Says, Timeline, Unit, breach, check, ms
 
 
@@ -52,7 +52,7 @@ def reconnect_keeps_numbering(timeline: Timeline, start: _Start) -> Says:
     success, before, unit = start
     if not has_own_ids(before):
         return
-    own, reported = last_id(before), int(success.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+    own, reported = last_id(before), last_sequence_id(success)
     if own < reported + 1 <= own + unit.numbers[0] - before.numbers[-1]:
         return  # Both lead to the same id.
     if unit.sequence_id != reported + 1:

@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from assay_conformance.history.events import grouped
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, initial_id
+from assay_conformance.pulsar.checks.dedup._deduplication import initial_id, last_sequence_id
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, Unit, breach, check, ms
 
 
@@ -31,7 +31,7 @@ def resumes_after_last_sequence_id(timeline: Timeline, unit: Unit) -> Says:
     if unit.numbers[0] != 0 or chosen or ready is None or ready.seq > frame.seq or _reconnected(timeline, unit):
         return
     initial = initial_id(timeline.view, handle)
-    last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+    last = last_sequence_id(ready)
     expected = (last if initial is None else initial) + 1
     source = f"the broker's last id is {last}" if initial is None else f"the configured initial id is {initial}"
     yield Exercised(frame)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Began, Frame, MessageId, Position, ReadBack, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import ConsumerSession, ProducerSession, Timeline, ms, topics_of
@@ -121,7 +122,7 @@ def _topics(timeline: Timeline) -> set[str]:
     found = {topic.name for topic in topology.topics} | {base_topic(one.topic) for one in events.of(Stored)}
     for began in events.of(Began):
         found.update(began.topics)
-    for opening in (*events.invokes("open_producer"), *events.invokes("open_consumer")):
+    for opening in events.invokes(*OPENS):
         found.update(topics_of(timeline, opening))
     named = events.frames("PRODUCER", "SUBSCRIBE", "LOOKUP")
     return found | {base_topic(timeline.local_topic(frame)) for frame in named}

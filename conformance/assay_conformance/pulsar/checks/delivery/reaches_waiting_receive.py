@@ -34,8 +34,7 @@ class _Waited(NamedTuple):
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """Yield receives that got something, and the first of each consumer that got too little beside a message."""
     arrived: dict[int, deque[Delivery]] = {}
-    calls = (timeline.events.invokes(verb) for verb in ("nack", "reconsume_later"))
-    moved = {call.handle for made in calls for call in made}
+    moved = {call.handle for call in timeline.events.invokes("nack", "reconsume_later")}
     sought = _sought(timeline)
     reached: dict[ConsumerSession, Position] = {}
     for delivery in timeline.deliveries if timeline.starved else ():

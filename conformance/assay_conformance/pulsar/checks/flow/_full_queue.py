@@ -37,7 +37,7 @@ def memory_surely_fits(timeline: Timeline, handle: int, call: Invoke, refusal: C
     limit, client = view.client_setting(handle, "memory_limit_bytes"), openings[handle].args.get("client")
     if not limit:
         return True
-    its = [other for other, opening in openings.items() if opening.args.get("client") == client]
+    its = timeline.producers_of_client(client)
     opened = (consumer.invoke for consumer in view.tracker.opened_consumers.values())
     consumes = any(one.args.get("client") == client and one.seq < refusal.seq for one in opened)
     if consumes or not timeline.bursts.isdisjoint(its):

@@ -10,6 +10,7 @@ from assay_conformance.pulsar.checks.flow._full_queue import (
     refused_sends,
 )
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.handlers import done_ns
 
 
 @check("flow.full-queue-blocks-or-fails")
@@ -45,15 +46,15 @@ def _judge_right(timeline: Timeline, refusal: Completion) -> Says:
 
 
 def _comes_at_once(timeline: Timeline, refusal: Completion) -> Says:
-    called_ns, done_ns = refusal.called_ns, refusal.done_ns or refusal.t_ns
+    called_ns, refused_ns = refusal.called_ns, done_ns(refusal)
     if called_ns is None or timeline.view.producer_setting(refusal.handle or 0, "block_if_queue_full"):
         return
     counted_ns = max(called_ns, _opened_late_ns(timeline, refusal))
-    if timeline.bounds.is_missing("answer", counted_ns, done_ns, what="a refusal"):
+    if timeline.bounds.is_missing("answer", counted_ns, refused_ns, what="a refusal"):
         yield breach(
             "refused-late",
             f"producer {refusal.handle}: message {timeline.number(refusal)} was sent at {ms(called_ns)} with a full "
-            f"queue; expected it to fail at once; it failed at {ms(done_ns)}",
+            f"queue; expected it to fail at once; it failed at {ms(refused_ns)}",
             *(timeline.call(refusal), refusal),
         )
 

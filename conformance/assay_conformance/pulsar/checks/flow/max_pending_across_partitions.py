@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.checks.flow._full_queue import count_held, refused_sends
@@ -18,20 +17,13 @@ def max_pending_across_partitions(timeline: Timeline) -> Says:
     """
     shares = {handle: share for handle in timeline.openings if (share := _share(timeline, handle))}
     full = (
-        _Full(shares[first.handle], first)
+        (shares[first.handle], first)
         for handle in shares
         for first in timeline.first_sends(handle)
         if first.pending >= shares[handle]
     )
     yield from each(full, _judge_within, timeline)
     yield from each(_judged(timeline, shares), _judge_no_room, timeline, shares)
-
-
-class _Full(NamedTuple):
-    """A SEND that leaves while its partition's share is used up."""
-
-    share: int
-    first: FirstSend
 
 
 def _share(timeline: Timeline, handle: int) -> int:
@@ -45,9 +37,10 @@ def _share(timeline: Timeline, handle: int) -> int:
     return min(share, int(own)) if own else share
 
 
-def _judge_within(timeline: Timeline, full: _Full) -> Says:
+def _judge_within(timeline: Timeline, full: tuple[int, FirstSend]) -> Says:
+    """Judge a SEND that leaves while its partition's share is used up."""
     share, (handle, unit, frame, in_flight) = full
-    count, topic = full.first.pending, unit.line.topic
+    count, topic = full[1].pending, unit.line.topic
     timeline.check_receipts(handle, frame)
     if count == share:
         yield Exercised(frame)

@@ -20,7 +20,7 @@ class _Full(NamedTuple):
 
 def _full(timeline: Timeline) -> Iterator[_Full]:
     for client in timeline.events.invokes("open_client"):
-        its = [handle for handle, opening in timeline.openings.items() if opening.args.get("client") == client.handle]
+        its = timeline.producers_of_client(client.handle)
         limit = int(timeline.view.client_setting(its[0], "memory_limit_bytes") or 0) if its else 0
         for first in timeline.first_sends(*its) if limit else ():
             if sum(first.in_flight.bytes[handle] for handle in its) >= limit:

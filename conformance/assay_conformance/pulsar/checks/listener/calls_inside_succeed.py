@@ -9,9 +9,8 @@ from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 
 def _inside(timeline: Timeline) -> Iterator[Invoke]:
-    """Yield what was called in a handler call."""
-    for verb in ("ack", "nack", "close"):
-        yield from (call for call in timeline.events.invokes(verb) if "inside" in call.args)
+    """Return what was called in a handler call."""
+    return (call for call in timeline.events.invokes("ack", "nack", "close") if "inside" in call.args)
 
 
 @check("listener.calls-inside-succeed", of=_inside)

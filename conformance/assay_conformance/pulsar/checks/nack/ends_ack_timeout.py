@@ -64,10 +64,7 @@ def _is_nacked(timeline: Timeline, consumer: Consumer, nacks: Sequence[Call]) ->
 
 def _was_known(timeline: Timeline, call: Call, event: Frame) -> bool:
     """Return whether the client knew of the nack: else the request left at that moment, for another reason."""
-    completion = call.operation.completion
-    if completion is None or completion.seq > event.seq:
-        return False
-    return timeline.bounds.is_past("crossing", call.called_ns, event.t_ns)
+    return not call.operation.is_pending(event) and timeline.bounds.is_past("crossing", call.called_ns, event.t_ns)
 
 
 def _found(timeline: Timeline, call: Call, request: Frame | None, event: Frame) -> tuple[str, str] | None:

@@ -45,7 +45,8 @@ class _Epoch:
         if of_earlier_epoch(message, self.request):
             self.stale[entry] = message
             return
-        if not _is_part(message):
+        # A message in chunks is received with the position of its last one.
+        if message.meta is None or not message.meta.is_early_chunk:
             self.due.append(entry)
         self.fresh.add(entry)
         if _may_be_dropped(message):
@@ -128,9 +129,3 @@ def _may_be_dropped(message: Frame) -> bool:
     """Return whether a fault changed it, it is unreadable, or it is a last chunk, of which others may be missing."""
     unreadable = not message.intact or not message.members
     return message.fate in FORGED or unreadable or message.meta is None or message.meta.chunk_id is not None
-
-
-def _is_part(message: Frame) -> bool:
-    """Return whether it is a chunk before the last: the message is received with the position of its last chunk."""
-    meta = message.meta
-    return meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 < (meta.chunks or 0)

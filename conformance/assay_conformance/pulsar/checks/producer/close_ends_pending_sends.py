@@ -89,7 +89,7 @@ def _pending(timeline: Timeline) -> Iterator[_Pending]:
                 waits_inside = "in_callback" in send.invoke.args and waits_for_answer(
                     send.invoke, acks_are_answered=False
                 )
-                if not waits_inside and (send.completion is None or send.completion.seq > close.seq):
+                if not waits_inside and send.is_pending(close):
                     yield _Pending(handle, close, closed, send)
 
 

@@ -34,7 +34,7 @@ def pending_at(timeline: Timeline, producer: Producer, word: Frame) -> list[Pend
         PendingSend(word, unit, send)
         for unit in timeline.pending.unreceipted(producer, word)
         for send in timeline.sends(unit)
-        if send.completion is None or send.completion.seq > word.seq
+        if send.is_pending(word)
     ]
 
 

@@ -64,7 +64,7 @@ def refused_sends(timeline: Timeline, *errors: str) -> Iterator[RefusedSend]:
             continue
         again = next((frame for _, frame in unit.sends if frame.seq > error.seq), None)
         for send in timeline.sends(unit) if len(unit.numbers) == 1 and not unit.is_chunk else ():
-            if timeline.was_read(error) and (send.completion is None or send.completion.seq > error.seq):
+            if timeline.was_read(error) and send.is_pending(error):
                 yield RefusedSend(error, unit, send, again)
 
 

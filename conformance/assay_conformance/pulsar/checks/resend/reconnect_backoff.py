@@ -176,7 +176,7 @@ def _wanted(timeline: Timeline, outage: _Outage, lost: Closed) -> Event:
     back = outage.back
     sends = [one for one in timeline.sends_of(outage.producer.handle) if back is not None and one.invoke.seq < back.seq]
     before = (one for one in sends if one.invoke.seq < lost.seq)
-    if any(one.completion is None or one.completion.seq > lost.seq for one in before):
+    if any(one.is_pending(lost) for one in before):
         return lost
     return next((one.invoke for one in sends if one.invoke.seq > lost.seq), lost)
 

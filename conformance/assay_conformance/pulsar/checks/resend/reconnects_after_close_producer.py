@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Event, Frame
@@ -22,15 +21,11 @@ from assay_conformance.pulsar.timeline import (
 from assay_conformance.wire.service_urls import named_brokers
 
 
-class _Evicted(NamedTuple):
-    """A producer that the broker had admitted, and the CLOSE_PRODUCER that ended it."""
+def _evicted(timeline: Timeline) -> Iterator[tuple[Frame, Producer]]:
+    """Yield producers that their broker had admitted, each with the CLOSE_PRODUCER that ended it.
 
-    order: Frame
-    producer: Producer
-
-
-def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
-    """Yield each eviction once a session; not one that was over before, nor one that the application had closed."""
+    Once a session; not one that was over before, nor one that the application had closed.
+    """
     orders = timeline.events.frames("CLOSE_PRODUCER")
     errors = [one for one in timeline.events.frames("SEND_ERROR") if one.fields.get("error") in FINAL_ERRORS]
     over = {id(timeline.session_of(one)): one.seq for one in reversed(errors) if one.to_receiver}
@@ -39,7 +34,7 @@ def _evicted(timeline: Timeline) -> Iterator[_Evicted]:
         if session is None or session.line is None or session.admitted is None or session.admitted.seq > order.seq:
             continue
         if over.get(id(session), order.seq) >= order.seq and not session.line.closing_before(order.seq):
-            yield _Evicted(order, session.line)
+            yield order, session.line
         over[id(session)] = -1
 
 
@@ -53,7 +48,7 @@ def _lookup_steps(timeline: Timeline) -> dict[str, list[Frame]]:
 
 
 @check("resend.reconnects-after-close-producer", of=_evicted)
-def reconnects_after_close_producer(timeline: Timeline, evicted: _Evicted) -> Says:
+def reconnects_after_close_producer(timeline: Timeline, evicted: tuple[Frame, Producer]) -> Says:
     """resend.reconnects-after-close-producer: the broker's CLOSE_PRODUCER sends a producer back to LOOKUP and PRODUCER,
     and the connection is kept.
 
@@ -95,8 +90,7 @@ def _uses(timeline: Timeline, order: Frame, producer: Producer) -> Iterator[int]
     """
     for send in timeline.sends_of(producer.handle):
         unit = timeline.unit_with(send)
-        is_open = send.completion is None or send.completion.seq > order.seq
-        if is_open and (unit is None or unit.line is producer):
+        if send.is_pending(order) and (unit is None or unit.line is producer):
             yield send.invoke.t_ns
 
 
@@ -114,7 +108,7 @@ def _asked_in_vain_until(timeline: Timeline, order: Frame, lookups: list[Request
     return max(waited_ns)
 
 
-def _breach(code: str, evicted: _Evicted, came: str, *proof: Event) -> Breach:
+def _breach(code: str, evicted: tuple[Frame, Producer], came: str, *proof: Event) -> Breach:
     order, producer = evicted
     return breach(
         code,

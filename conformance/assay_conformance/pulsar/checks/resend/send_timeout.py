@@ -21,6 +21,7 @@ from assay_conformance.pulsar.timeline import (
     may_wait_for_partition,
     ms,
 )
+from assay_conformance.pulsar.timeline.handlers import done_ns
 
 _TIMEOUT = ErrorClass.TIMEOUT
 _TROUBLE = (Why.NOT_A_FRAME, Why.SEND_ERROR, Why.RECEIPT_LATER, Why.RECEIPT_STALE)
@@ -93,7 +94,7 @@ class _Timed(NamedTuple):
         """Return whether it ended in time, for another reason."""
         if end.error is _TIMEOUT or end.called_ns is None:
             return False
-        return (end.done_ns or end.t_ns) <= end.called_ns + self.timeout_ns + batching_ns
+        return done_ns(end) <= end.called_ns + self.timeout_ns + batching_ns
 
     def _batching_ns(self) -> int:
         """Return how long a message may have waited in an open batch."""
@@ -147,7 +148,7 @@ class _Timed(NamedTuple):
         if end is not None and self._is_early(due):
             yield from self._early(due, end)
             return
-        seen_ns = bounds.end_ns if end is None else (end.done_ns or end.t_ns)
+        seen_ns = bounds.end_ns if end is None else done_ns(end)
         if bounds.is_overdue("send-timeout", due.called_ns, seen_ns, due_ns=latest_ns, what="a send time-out"):
             came = "it had not ended then" if end is None else f"it ended at {ms(seen_ns)} ({end.error or end.outcome})"
             yield breach(
@@ -187,7 +188,7 @@ class _Timed(NamedTuple):
         in_time = closing is not None and not self.timeline.bounds.is_past("send-timeout", due_ns, closing.t_ns)
         if closing is not None and in_time and (end is None or end.seq > closing.seq):
             return True
-        return end is not None and end.error is not _TIMEOUT and (end.done_ns or end.t_ns) <= due_ns
+        return end is not None and end.error is not _TIMEOUT and done_ns(end) <= due_ns
 
     def _is_early(self, due: _Send) -> bool:
         """Return whether it timed out before it was due.

@@ -1,20 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Invoke
 from assay_conformance.pulsar.checks.dead_letter._whole_copy import judge_whole_copy, lacks
 from assay_conformance.pulsar.timeline import MS, TOLERANCES, Entry, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.letters import DELAY_TIME, Kind, Letter, Round
 from assay_conformance.pulsar.timeline.originals import times_of
-
-
-class _Asked(NamedTuple):
-    """A letter, and the call that asked for it, or, where none fits, the last one for its message."""
-
-    letter: Letter
-    round: Round
 
 
 @check("retry-letter.copy-is-complete")
@@ -26,8 +18,8 @@ def retry_letter_copy_is_complete(timeline: Timeline) -> Says:
     yield from each(_unlike_their_calls(timeline), _judge_as_asked, timeline)
 
 
-def _unlike_their_calls(timeline: Timeline) -> Iterator[_Asked]:
-    """Yield calls whose letters differ from them.
+def _unlike_their_calls(timeline: Timeline) -> Iterator[tuple[Letter, Round]]:
+    """Yield letters that differ from their calls, each with the last call for its message.
 
     Two calls for one message get a letter each; those of earlier rounds have theirs. The messages of a batch go round
     each for itself, and their letters name the same origin: they are not judged.
@@ -44,7 +36,7 @@ def _unlike_their_calls(timeline: Timeline) -> Iterator[_Asked]:
         open_ = [one for one in calls if one.times == calls[-1].times or one.call.op not in served]
         fitting = next((one for one in open_ if _fits(timeline, letter, one)), None)
         if fitting is None:
-            yield _Asked(letter, calls[-1])
+            yield letter, calls[-1]
         else:
             served.add(fitting.call.op)
 
@@ -59,7 +51,7 @@ def _fits(timeline: Timeline, letter: Letter, one: Round) -> bool:
     return counted == one.times + 1 and delay_ms == str(_delay_ms(one.call)) and in_time
 
 
-def _judge_as_asked(timeline: Timeline, asked: _Asked) -> Says:
+def _judge_as_asked(timeline: Timeline, asked: tuple[Letter, Round]) -> Says:
     letter, (call, _, _, _, times) = asked
     original = None if letter.origin is None else timeline.letters.stored(letter.origin)
     counted, delay_ms, said_ms = times_of(letter.says), _delay_ms(call), letter.says.get(DELAY_TIME, "none")

@@ -12,12 +12,10 @@ from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, F
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
-    Consumer,
-    ConsumerSession,
-    ProducerSession,
     Request,
     Timeline,
     UnknownError,
+    whose,
 )
 
 
@@ -58,7 +56,7 @@ def _opening_consumer(timeline: Timeline, call: Invoke, end: Completion) -> Iter
     consumer = timeline.consumer(end.handle)
     if consumer is not None and consumer.unsure:
         raise UnknownError("two consumers may have written the same SUBSCRIBE: it is unknown whose it was")
-    for topic, sessions in _by_topic(consumer).items():
+    for topic, sessions in consumer.on_topic.items() if consumer is not None else ():
         its = [one for one in sessions if call.seq < one.request.seq < end.seq]
         good = next((one for one in its if one.was_admitted(end)), None)
         if its:
@@ -84,7 +82,7 @@ def _of_consumer(command: str, timeline: Timeline, call: Invoke, end: Completion
 def _closing(timeline: Timeline, call: Invoke, end: Completion) -> Iterator[CallRequest]:
     """Yield what a producer or consumer asks for as it is closed; when a client is closed, its connections go."""
     for frame in between(timeline.once(_own_closes).get(end.handle, ()), call, end):
-        registered = _registered(timeline, frame)
+        registered = timeline.registered(frame)
         if registered is None or registered.admitted is None or registered.admitted.seq > call.seq:
             continue  # It was not let in: nothing need be waited for.
         one = _asked(timeline, registered.topic, frame, end)
@@ -95,20 +93,9 @@ def _own_closes(timeline: Timeline) -> dict[int | None, list[Frame]]:
     """Return what clients wrote to close producers and consumers, by handle."""
     frames = timeline.events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
     closes = (one for one in frames if one.from_sender and one.dir is Direction.TO_BROKER)
-    by_handle = grouped(closes, lambda frame: _handle(_registered(timeline, frame)))
-    by_handle.pop(None, None)
-    return by_handle
-
-
-def _registered(timeline: Timeline, close: Frame) -> ProducerSession | ConsumerSession | None:
-    session = timeline.session_of(close) if close.producer_id is not None else None
-    return session or (timeline.consumer_sessions.of(close) if close.consumer_id is not None else None)
-
-
-def _handle(session: ProducerSession | ConsumerSession | None) -> int | None:
-    if isinstance(session, ProducerSession):
-        return None if session.line is None else session.line.handle
-    return None if session is None or session.consumer is None else session.consumer.handle
+    owned = ((whose(timeline.registered(frame), frame), frame) for frame in closes)
+    known = grouped(((owner.handle, frame) for owner, frame in owned if owner is not None), lambda one: one[0])
+    return {handle: [frame for _, frame in its] for handle, its in known.items() if handle is not None}
 
 
 def _sent_away(timeline: Timeline, close: Frame, end: Completion) -> Frame | None:
@@ -156,10 +143,3 @@ def _is_gone(closed: Closed, end: Completion) -> bool:
     """
     ended_by_others = closed.by is not ClosedBy.CLIENT and closed.t_ns - IN_FLIGHT_NS < end.t_ns
     return closed.seq < end.seq or ended_by_others
-
-
-def _by_topic(consumer: Consumer | None) -> dict[str, list[ConsumerSession]]:
-    found: dict[str, list[ConsumerSession]] = {}
-    for session in () if consumer is None else consumer.sessions:
-        found.setdefault(session.topic, []).append(session)
-    return found

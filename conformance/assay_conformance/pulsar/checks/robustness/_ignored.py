@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from assay_conformance.model.event import Closed, Fate, Fired, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Why, breach, each, ms
-
-
-class _Ignored(NamedTuple):
-    """A frame that is to be ignored, the first since the client last spoke, and whether it spoke after that."""
-
-    frame: Frame
-    was_spoken_after: bool
 
 
 def put_in(timeline: Timeline) -> list[Frame]:
@@ -29,22 +21,23 @@ def judge_ignored(timeline: Timeline, frames: Sequence[Frame], what: str) -> Say
         yield from each(list(_first_ones(timeline, frames)), _judge_ignored, timeline, frames, what)
 
 
-def _first_ones(timeline: Timeline, frames: Sequence[Frame]) -> Iterator[_Ignored]:
+def _first_ones(timeline: Timeline, frames: Sequence[Frame]) -> Iterator[tuple[Frame, bool]]:
+    """Yield frames to be ignored, each the first since the client last spoke, and whether it spoke after that."""
     ours = {frame.seq for frame in frames}
     came: dict[int, Frame] = {}
     for frame in timeline.events.frames():
         if frame.seq in ours:
             came.setdefault(frame.conn, frame)
         elif frame.conn in came and _is_spoken_after(frame, came[frame.conn]):
-            yield _Ignored(came.pop(frame.conn), was_spoken_after=True)
-    yield from (_Ignored(frame, was_spoken_after=False) for frame in came.values())
+            yield came.pop(frame.conn), True
+    yield from ((frame, False) for frame in came.values())
 
 
 def _is_spoken_after(frame: Frame, came: Frame) -> bool:
     return frame.dir is Direction.TO_BROKER and frame.from_sender and frame.t_ns > came.t_ns
 
 
-def _judge_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored: _Ignored) -> Says:
+def _judge_ignored(timeline: Timeline, frames: Sequence[Frame], what: str, ignored: tuple[Frame, bool]) -> Says:
     came, was_spoken_after = ignored
     left = None if was_spoken_after else _left_over(timeline, came, frames)
     if was_spoken_after:

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms, whose
 
 _COMMANDS: Final = {
     "send": "SEND",
@@ -19,23 +19,13 @@ _COMMANDS: Final = {
 """Verb -> what it asks a broker by. A nack returns nothing, and a flush or a receive may find nothing to do."""
 
 
-class _Late(NamedTuple):
-    """A call after the end of a close that went well."""
-
-    close: Completion
-    end: Completion
-
-
-def _late(timeline: Timeline) -> Iterator[_Late]:
-    closes: dict[int, Completion] = {}
-    for end in timeline.ends("close"):
-        if end.outcome is Outcome.OK and end.handle is not None:
-            closes.setdefault(end.handle, end)
-    for verb in _COMMANDS if closes else ():
-        for end in timeline.ends(verb):
-            close = closes.get(_on(timeline, end))
-            if close is not None and close.seq < timeline.call(end).seq and _names_something(timeline, end):
-                yield _Late(close, end)
+def _late(timeline: Timeline) -> Iterator[tuple[Completion, Completion]]:
+    """Yield the ends of calls after a close that went well, each with the end of that close."""
+    closes = timeline.succeeded("close")
+    for end in timeline.ends(*_COMMANDS) if closes else ():
+        close = closes.get(_on(timeline, end))
+        if close is not None and close.seq < timeline.call(end).seq and _names_something(timeline, end):
+            yield close, end
 
 
 def _on(timeline: Timeline, end: Completion) -> int:
@@ -52,7 +42,7 @@ def _names_something(timeline: Timeline, end: Completion) -> bool:
 
 
 @check("robustness.closed-handle-refuses", of=_late)
-def closed_handle_refuses(timeline: Timeline, late: _Late) -> Says:
+def closed_handle_refuses(timeline: Timeline, late: tuple[Completion, Completion]) -> Says:
     """robustness.closed-handle-refuses: a call on what has been closed fails, or is sent to a broker, as by the Rust
     client; it does not report success without having sent anything."""
     close, end = late
@@ -73,10 +63,5 @@ def closed_handle_refuses(timeline: Timeline, late: _Late) -> Says:
 def _may_be_its(timeline: Timeline, end: Completion, frame: Frame) -> bool:
     if frame.dir is not Direction.TO_BROKER or not frame.from_sender:
         return False
-    if frame.consumer_id is not None:
-        attached = timeline.consumer_sessions.of(frame)
-        owner = None if attached is None or attached.consumer is None else attached.consumer.handle
-    else:
-        session = timeline.session_of(frame)
-        owner = None if session is None or session.line is None else session.line.handle
-    return owner in (None, end.handle)
+    owner = whose(timeline.registered(frame), frame)
+    return owner is None or owner.handle in (None, end.handle)

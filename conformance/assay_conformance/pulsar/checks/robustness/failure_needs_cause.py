@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from assay_conformance.checks.consumption import in_force
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.outcomes.verbs import FAILURE, OF_VERB, VERBS
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, Exercised, Says, Timeline, breach, check, ms, topics_of
 from assay_conformance.pulsar.timeline.handlers import is_let_wait
 
 _JUDGED = tuple(one.verb for one in VERBS if one.failure_by == FAILURE)
-_OPENS: Final = ("open_producer", "open_consumer")
 _FAILED: Final = (Outcome.FAIL, Outcome.UNKNOWN)
 _ENDING: Final = ("close", "unsubscribe", "crash", "exit")
 
@@ -115,16 +115,11 @@ def _is_ended_by_the_application(timeline: Timeline, end: Completion) -> bool:
     """Return whether the application had begun to end the handle or its client, by another call."""
     opening = timeline.opening_of(end.handle)
     client = None if opening is None else opening.args.get("client")
-    for verb in _ENDING:
-        for call in timeline.events.invokes(verb):
-            handle = call.args.get("handle", call.handle)
-            if (
-                call.op != end.op
-                and call.seq < end.seq
-                and (verb in ("crash", "exit") or handle in (end.handle, client))
-            ):
-                return True
-    return False
+    others = (call for call in timeline.events.invokes(*_ENDING) if call.op != end.op and call.seq < end.seq)
+    return any(
+        call.verb in ("crash", "exit") or call.args.get("handle", call.handle) in (end.handle, client)
+        for call in others
+    )
 
 
 def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
@@ -135,9 +130,9 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     if _sends_letters(timeline, end):
         return True
     topics = topics_of(timeline, opening)
-    if end.verb not in _OPENS and _had_not_opened(timeline, opening, call):
+    if end.verb not in OPENS and _had_not_opened(timeline, opening, call):
         return True
-    is_well = end.verb not in _OPENS and _is_well(timeline, handle, topics, opening, call)
+    is_well = end.verb not in OPENS and _is_well(timeline, handle, topics, opening, call)
     if end.verb == "close" and not is_well:
         # A handle that is on its way back, or is none of its broker any more, has nothing left that could be closed.
         return True

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.leaving import LEAVING, ends_reading
+from assay_conformance.checks.leaving import ends_reading
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fate, Fired, Opened
 from assay_conformance.model.fault import Direction, Inject
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
@@ -54,7 +54,7 @@ def _end(timeline: Timeline, fired: Fired) -> Closed | None:
 
 def _until_ns(timeline: Timeline) -> int:
     """Return when the application began to end what it has, or the Case ended."""
-    return timeline.bounds.until(*(call for verb in LEAVING for call in timeline.events.invokes(verb)[:1]))
+    return timeline.bounds.until(*timeline.leavings)
 
 
 def _is_kept(timeline: Timeline, fired: Fired, seen_ns: int) -> bool:

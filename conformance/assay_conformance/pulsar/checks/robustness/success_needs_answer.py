@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.history.events import between
+from assay_conformance.history.events import OPENS, between
 from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.checks.robustness._asked import CallRequest, asked
@@ -12,18 +12,11 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 _JUDGED = tuple(one.verb for one in VERBS if one.success_by == SUCCESS)
 
-_OPENS = ("open_producer", "open_consumer")
-
 LAZY = "lazy_start_partitioned_producers"
 """Key of producers that open a partition when it is first used."""
 
 
-def _ended(timeline: Timeline) -> Iterator[Completion]:
-    for verb in _JUDGED:
-        yield from timeline.ends(verb)
-
-
-@check(SUCCESS, of=_ended)
+@check(SUCCESS, of=lambda timeline: timeline.ends(*_JUDGED))
 def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     """robustness.success-needs-answer: a call reports success when what it asked for was answered well, and not
     otherwise.
@@ -35,7 +28,7 @@ def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
     bad = [] if _is_spared(end) else refused
     if end.outcome is not Outcome.OK:
         # An opening may fail before it registers, over a lookup that was refused.
-        if end.outcome is not Outcome.UNSUPPORTED and (refused or end.verb in _OPENS):
+        if end.outcome is not Outcome.UNSUPPORTED and (refused or end.verb in OPENS):
             yield Exercised(end)
         return
     if _is_met(timeline, end, found, bad):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import (
     Closed,
     ClosedBy,
@@ -32,16 +33,8 @@ from assay_conformance.pulsar.timeline import (
     turns,
 )
 
-_OPENS: Final = ("open_producer", "open_consumer")
 _FORGES: Final = frozenset({"corrupt", "duplicate", "inject", "reorder", "rewrite", "truncate"})
 """Faults after which the connection itself is in trouble: other requirements say what a client owes then."""
-
-
-class _Beside(NamedTuple):
-    """A turn of one handle, while another one was in trouble."""
-
-    turn: Turn
-    trouble: Trouble
 
 
 class _Failed(NamedTuple):
@@ -66,7 +59,8 @@ def trouble_delays_no_other(timeline: Timeline) -> Says:
     yield from each(_failed(timeline, troubles), _judge_opened, timeline)
 
 
-def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[_Beside]:
+def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[tuple[Turn, Trouble]]:
+    """Yield turns of one handle, each with a trouble that another one was in meanwhile."""
     forged = (fired.seq for fired in timeline.events.of(Fired) if fired.action in _FORGES)
     until = min(forged, default=timeline.ended.seq)
     for turn in turns(timeline):
@@ -74,10 +68,10 @@ def _beside(timeline: Timeline, troubles: Troubles) -> Iterator[_Beside]:
             continue
         trouble = troubles.beside(turn.handle, turn.due_ns, turn.came_ns)
         if trouble is not None:
-            yield _Beside(turn, trouble)
+            yield turn, trouble
 
 
-def _judge_in_time(timeline: Timeline, beside: _Beside) -> Says:
+def _judge_in_time(timeline: Timeline, beside: tuple[Turn, Trouble]) -> Says:
     turn, trouble = beside
     if not timeline.bounds.is_past("answer", turn.due_ns, turn.came_ns):
         yield Exercised(turn.came)
@@ -106,15 +100,14 @@ def _is_well(timeline: Timeline, turn: Turn) -> bool:
 
 
 def _failed(timeline: Timeline, troubles: Troubles) -> Iterator[_Failed]:
-    for verb in _OPENS:
-        for end in timeline.ends(verb):
-            if end.outcome is Outcome.OK or end.error in (ErrorClass.TIMEOUT, ErrorClass.INVALID_CONFIG):
-                continue
-            call = timeline.call(end)
-            left = _left_alone(timeline, call, end)
-            trouble = None if left is None else troubles.beside(end.handle or 0, call.t_ns, end.t_ns)
-            if left is not None and trouble is not None and not timeline.has_begun_to_end(end.seq):
-                yield _Failed(end, left, trouble)
+    for end in timeline.ends(*OPENS):
+        if end.outcome is Outcome.OK or end.error in (ErrorClass.TIMEOUT, ErrorClass.INVALID_CONFIG):
+            continue
+        call = timeline.call(end)
+        left = _left_alone(timeline, call, end)
+        trouble = None if left is None else troubles.beside(end.handle or 0, call.t_ns, end.t_ns)
+        if left is not None and trouble is not None and not timeline.has_begun_to_end(end.seq):
+            yield _Failed(end, left, trouble)
 
 
 def _left_alone(timeline: Timeline, call: Invoke, end: Completion) -> Closed | None:

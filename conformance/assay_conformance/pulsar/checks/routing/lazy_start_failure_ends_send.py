@@ -32,9 +32,7 @@ def lazy_start_failure_ends_send(timeline: Timeline, refused: Refused) -> Says:
     waiting = [
         send
         for send in timeline.sends_of(lazy.handle)
-        if send.invoke.seq < refusal.seq
-        and (send.completion is None or send.completion.seq > refusal.seq)
-        and timeline.unit_with(send) is None
+        if send.invoke.seq < refusal.seq and send.is_pending(refusal) and timeline.unit_with(send) is None
     ]
     if not waiting:
         return

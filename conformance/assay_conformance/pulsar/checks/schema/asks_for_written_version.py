@@ -11,10 +11,9 @@ Read = tuple[Completion, Received]
 
 def _read(timeline: Timeline) -> Iterator[Read]:
     """Yield each value that was read, with the call's end."""
-    ends = [end for end in timeline.ends("value") if end.outcome is Outcome.OK]
-    handed = {(one.handle, one.delivery): one for one in timeline.events.of(Received)} if ends else {}
-    for end in ends:
-        named = (handed.get((end.handle or 0, ordinal)) for ordinal in timeline.call(end).args.get("messages", ()))
+    for end in (one for one in timeline.ends("value") if one.outcome is Outcome.OK):
+        ordinals = timeline.call(end).args.get("messages", ())
+        named = (timeline.delivered(end.handle or 0, ordinal) for ordinal in ordinals)
         yield from ((end, message) for message in named if message is not None)
 
 

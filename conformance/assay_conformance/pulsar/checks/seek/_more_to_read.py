@@ -87,8 +87,8 @@ def _of(timeline: Timeline, consumer: Consumer) -> Iterator[Answer]:
 def _moves(timeline: Timeline, consumer: Consumer) -> list[Invoke | Completion | Received]:
     """Return its messages, and its receives, seeks and questions with their ends, in order."""
     events, verbs, handle = timeline.events, ("receive", "seek", HAS_MESSAGE_AVAILABLE), consumer.handle
-    ends = (end for verb in verbs for end in events.completions_of(handle, verb))
-    return in_order([*timeline.received(consumer), *events.invokes_of(handle, *verbs), *ends])
+    calls, ends = events.invokes_of(handle, *verbs), events.completions_of(handle, *verbs)
+    return in_order([*timeline.received(consumer), *calls, *ends])
 
 
 def _torn(timeline: Timeline, consumer: Consumer) -> float:

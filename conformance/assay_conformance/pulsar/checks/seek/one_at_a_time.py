@@ -2,21 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 from assay_conformance.model.event import Closed, Completion, Frame, Invoke, Outcome
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ended_ns, ms
 
 
-class _Second(NamedTuple):
-    """A seek that ended, and the one of the same partition that was pending when it was called."""
+def _second(timeline: Timeline) -> Iterator[tuple[Invoke, Completion]]:
+    """Yield the ends of second seeks, each with the one of the same partition that was pending when it was called.
 
-    first: Invoke
-    end: Completion
-
-
-def _second(timeline: Timeline) -> Iterator[_Second]:
-    """Yield second seeks. A seek is pending until its end came; one called meanwhile, of whatever partition, is not."""
+    A seek is pending until its end came; one called meanwhile, of whatever partition, is not.
+    """
     pending: dict[int | None, tuple[Invoke, Completion | None]] = {}
     for call in timeline.events.invokes("seek"):
         first, end = pending.get(call.handle, (call, None))
@@ -25,11 +20,11 @@ def _second(timeline: Timeline) -> Iterator[_Second]:
             continue
         ended = timeline.end_of(call.op)
         if ended is not None and _partition(first) == _partition(call):
-            yield _Second(first, ended)
+            yield first, ended
 
 
 @check("seek.one-at-a-time", of=_second)
-def one_at_a_time(timeline: Timeline, second: _Second) -> Says:
+def one_at_a_time(timeline: Timeline, second: tuple[Invoke, Completion]) -> Says:
     """seek.one-at-a-time: of two seeks of one consumer the second fails, or its SEEK waits for the answer to the first
     one's, where it reached the client before the first ended: one of them would end at a position that was not
     requested.

@@ -27,7 +27,7 @@ class Unsubscribed(NamedTuple):
 
 def unsubscribed(timeline: Timeline) -> Iterator[Unsubscribed]:
     """Yield every unsubscribe that ended, of a consumer that was open and had not begun to end, in order."""
-    opened = timeline.opened("open_consumer")
+    opened = timeline.succeeded("open_consumer")
     for end in timeline.ends("unsubscribe"):
         call, consumer = timeline.call(end), timeline.consumer(end.handle)
         if consumer is not None and consumer.handle in opened and not timeline.closing_before(consumer, call):

@@ -1,21 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Invoke, Outcome
 from assay_conformance.pulsar.checks.subscription._unsubscribing import Unsubscribed, unsubscribed
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms, whose
 
 
-class _Close(NamedTuple):
-    """A close of a consumer, or of its client, that was called when the consumer had unsubscribed."""
-
-    before: Unsubscribed
-    end: Completion
-
-
-def _closes(timeline: Timeline) -> Iterator[_Close]:
+def _closes(timeline: Timeline) -> Iterator[tuple[Unsubscribed, Completion]]:
+    """Yield the ends of closes of a consumer, or of its client, that were called when the consumer had unsubscribed."""
     gone = [one for one in unsubscribed(timeline) if one.succeeded]
     for end in timeline.ends("close") if gone else ():
         call = timeline.call(end)
@@ -26,21 +19,21 @@ def _closes(timeline: Timeline) -> Iterator[_Close]:
                 and before.end.seq < call.seq
                 and not _fails_for_another(timeline, before, call, end)
             ):
-                yield _Close(before, end)
+                yield before, end
 
 
 def _fails_for_another(timeline: Timeline, before: Unsubscribed, call: Invoke, end: Completion) -> bool:
     """Return whether the broker refused, or did not answer, to close another producer or consumer of the client."""
     for request in timeline.requests("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
         if call.seq < request.frame.seq < end.seq and (request.error or request.answer is None):
-            owner = whose(timeline.session_of(request.frame) or timeline.consumer_sessions.of(request.frame), end)
+            owner = whose(timeline.registered(request.frame), end)
             if owner is None or owner.handle != before.consumer.handle:
                 return True
     return False
 
 
 @check("subscription.closes-after-unsubscribe", of=_closes)
-def closes_after_unsubscribe(timeline: Timeline, close: _Close) -> Says:
+def closes_after_unsubscribe(timeline: Timeline, close: tuple[Unsubscribed, Completion]) -> Says:
     """subscription.closes-after-unsubscribe: a consumer that has unsubscribed, and its client, close without an error.
 
     Only the first close of each: a second one may be refused as that, and one behind its client's is a second one.

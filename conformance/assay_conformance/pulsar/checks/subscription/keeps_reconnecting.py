@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from assay_conformance.checks.parts import takes_several
-from assay_conformance.history.events import between, grouped, in_order
+from assay_conformance.history.events import between, grouped
 from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import (
@@ -65,5 +65,5 @@ def keeps_reconnecting(timeline: Timeline, interruption: Interruption) -> Says:
 
 def _failed(timeline: Timeline) -> dict[int | None, list[Completion]]:
     """Return the receives that failed, by handle."""
-    ends = in_order(end for verb in _RECEIVES for end in timeline.events.completions(verb))
+    ends = timeline.events.completions(*_RECEIVES)
     return grouped((end for end in ends if end.outcome is not Outcome.OK), lambda end: end.handle)

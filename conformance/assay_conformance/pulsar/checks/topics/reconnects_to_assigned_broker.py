@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.history.events import between, in_order
+from assay_conformance.history.events import OPENS, between, in_order
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline import (
@@ -146,7 +146,7 @@ class _Records:
         One that was closed before its registration was answered may wait for that answer, and looks the topic up after
         that. A client that gives a registration up, for want of an answer, begins from the start.
         """
-        session = self._timeline.session_of(close) or self._timeline.consumer_sessions.of(close)
+        session = self._timeline.registered(close)
         if session is None:
             return
         owner, kind = whose(session, close), "producer" if isinstance(session, ProducerSession) else "consumer"
@@ -176,9 +176,7 @@ class _Records:
         timeline, opening = self._timeline, set[int]()
         failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in _opens_lazily(timeline)}
         events, found = timeline.events, dict[str, list[Frame]]()
-        steps: list[Event] = [*events.frames("LOOKUP")]
-        for verb in ("open_producer", "open_consumer"):
-            steps += [*events.invokes(verb), *events.completions(verb)]
+        steps: list[Event] = [*events.frames("LOOKUP"), *events.invokes(*OPENS), *events.completions(*OPENS)]
         for event in in_order(steps):
             if isinstance(event, Invoke):
                 opening.add(event.op)
