@@ -10,7 +10,7 @@ withheld it. A client may withhold these:
 | larger than the broker accepts           | by the limit in CONNECTED: the client may reject it                      |
 | acknowledged, or compacted out           | in its batch                                                             |
 | a letter, or one to become a letter      | a client with letters may settle it that way                             |
-| acknowledged by the application          | a cumulative ack that was lost covers what comes again, or a chunk of it |
+| acknowledged by the application          | a cumulative ack that was lost covers what is redelivered, or its chunk  |
 | read already                             | by a reader, which keeps its position                                    |
 | covered by a request for everything      | the client may drop what it holds, or what is in flight then             |
 """

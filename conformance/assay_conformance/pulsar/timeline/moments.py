@@ -52,7 +52,7 @@ class Delivered(NamedTuple):
 
 
 class ReceiveEnded(NamedTuple):
-    """The end of a receive. `is_short`: it succeeded with fewer messages than it asked for."""
+    """The end of a receive. `is_short`: it succeeded with fewer messages than it requested."""
 
     event: Completion
     is_short: bool

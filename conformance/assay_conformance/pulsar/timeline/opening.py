@@ -88,6 +88,10 @@ class Opening(Producing):
         operations = self._tracker.operations
         return (end for end in self.events.completions(*verbs) if operations[end.op].completion is end)
 
+    def is_pending(self, call: Invoke, at: Event) -> bool:
+        """Return whether an operation was under way at an event: called, and not ended."""
+        return call.seq < at.seq and self._tracker.operations[call.op].is_pending(at)
+
     def call(self, end: Completion) -> Invoke:
         """Return the call that ended so."""
         return self._tracker.operations[end.op].invoke

@@ -28,8 +28,10 @@ def is_reader(session: ConsumerSession) -> bool:
 
 
 def skips_messages(session: ConsumerSession) -> bool:
-    """Whether it is a reader that starts at a message, and drops what arrives up to that one. A reader that starts at
-    an end of its topic drops nothing."""
+    """Return whether it is a reader that starts at a message, and drops what arrives up to that one.
+
+    A reader that starts at an end of its topic drops nothing.
+    """
     return is_reader(session) and first_place(session) not in (FIRST, None)
 
 

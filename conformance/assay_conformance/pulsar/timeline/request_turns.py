@@ -83,8 +83,7 @@ def is_behind_close(timeline: Timeline, call: Invoke) -> bool:
 
 def _is_behind_its_opening(timeline: Timeline, call: Invoke, opening: Invoke) -> bool:
     """Return whether it was called before its handle was open, and waits for that."""
-    opened = timeline.end_of(opening.op)
-    return call is not opening and (opened is None or opened.seq > call.seq)
+    return call is not opening and timeline.is_pending(opening, call)
 
 
 def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozenset[str]) -> bool:
@@ -102,9 +101,7 @@ def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozen
         return True
     opening = 0
     for call in timeline.events.invokes(*OPENS):
-        end = timeline.end_of(call.op)
-        is_open = call.seq < moment.seq and (end is None or end.seq > moment.seq)
-        opening += is_open and not topics.isdisjoint(topics_of(timeline, call))
+        opening += timeline.is_pending(call, moment) and not topics.isdisjoint(topics_of(timeline, call))
     return opening > 1
 
 

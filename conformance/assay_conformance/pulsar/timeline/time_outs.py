@@ -63,8 +63,7 @@ def waits_for_access(timeline: Timeline, handle: int | None, at: Event) -> bool:
     It is still being opened then, for as long as that takes, and calls after its opening wait, too.
     """
     opening = timeline.openings.get(-1 if handle is None else handle)
-    end = None if opening is None else timeline.end_of(opening.op)
-    if opening is None or (end is not None and end.seq < at.seq):
+    if opening is None or not timeline.is_pending(opening, at):
         return False
     topics = topics_of(timeline, opening)
     mine = (one for one in timeline.served_producers if base_topic(one.topic) in topics)
@@ -106,8 +105,7 @@ def was_put_off(timeline: Timeline, overdue: Overdue) -> bool:
     A client may try again, and calls on that handle wait for its opening.
     """
     call = timeline.opening_of(overdue.handle)
-    end = None if call is None else timeline.end_of(call.op)
-    if call is None or (end is not None and end.seq < overdue.seq):
+    if call is None or not timeline.is_pending(call, overdue):
         return False
     topics, put_off = topics_of(timeline, call), dict[tuple[int, str, int | None], bool]()
     for one in timeline.requests("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA"):

@@ -31,7 +31,7 @@ def judge_delivered_again(timeline: Timeline, held: HeldAck, what: str) -> Says:
     yield breach(
         "handed-over-again",
         f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
-        f"{again.ids[0].name} came again at {ms(again.t_ns)}; expected the message to be dropped; it was delivered at "
-        f"{ms(delivered.t_ns)}",
+        f"{again.ids[0].name} was redelivered at {ms(again.t_ns)}; expected the message to be dropped; it was "
+        f"delivered at {ms(delivered.t_ns)}",
         *(call.invoke, again, delivered),
     )

@@ -34,7 +34,7 @@ class _Holdings:
     handed: dict[Entry, set[int]] = field(default_factory=dict)
     """Members of an entry that were delivered since it came last."""
     of_unknown_copy: set[Entry] = field(default_factory=set)
-    """Batches that came again before all of them had been delivered: which copy the others are of is not known."""
+    """Batches that were redelivered before all of them was delivered: which copy the others are of is not known."""
 
     def see(self, step: HeldStep) -> None:
         """Take in what is no request and no end."""

@@ -22,7 +22,7 @@ def request_fits_subscription_type(timeline: Timeline, end: EndedHold) -> Says:
         return
     asked, expected = "for everything", "the ids of what timed out"
     if by.named:
-        asked, expected = "for it by its id", "a request without ids, which asks for everything"
+        asked, expected = "for it by its id", "a request without ids, which requests everything"
     yield breach(
         "ids-on-a-subscription-of-one" if by.named else "everything-on-a-shared-subscription",
         f"consumer {end.consumer.handle}, of subscription type {kind}, delivered {over[0].entry} at "

@@ -118,9 +118,9 @@ def _handle(timeline: Timeline, one: Registration) -> int | None:
     if one.handle is not None or one.kind == "producer":
         return one.handle
     base, found = base_topic(one.session.topic), set[int]()
-    for call, end in _calls(timeline):
+    for call, _ in _calls(timeline):
         consumer = timeline.consumer(call.handle)
-        if consumer is not None and call.seq < one.frame.seq and (end is None or one.frame.seq < end.seq):
+        if consumer is not None and timeline.is_pending(call, one.frame):
             letters = retry_letter_topic(timeline.view, consumer)
             found.update([consumer.handle] if letters and timeline.local_name(letters) == base else [])
     return found.pop() if len(found) == 1 else None
@@ -134,7 +134,7 @@ def _unreachable(timeline: Timeline) -> Iterator[tuple[Invoke, Closed]]:
         handshake = timeline.handshakes.on(closed.conn)
         if closed.by is ClosedBy.CLIENT or handshake is not None or (first is not None and first < closed.seq):
             continue
-        pending = [call for call, end in calls if call.seq < closed.seq and (end is None or closed.seq < end.seq)]
+        pending = [call for call, _ in calls if timeline.is_pending(call, closed)]
         if len(pending) == 1:
             yield pending[0], closed
 

@@ -16,7 +16,7 @@ class Transfer:
     """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
     back. `waits_ns` is since when the client has to act; None while the broker has to. `is_ready`: its letter had a
     producer to go by. `is_over`: its letter was refused, by its own client perhaps, before it left, and the original
-    comes again with a new connection; some clients send the letter again, too."""
+    is redelivered on a new connection; some clients send the letter again, too."""
 
     consumer: Consumer
     source: Entry

@@ -43,7 +43,7 @@ def acked_stays_out(timeline: Timeline, letter: Letter) -> Says:
 
 
 def _index(timeline: Timeline, letter: Letter) -> int | None:
-    """Which message of a batch it is a copy of, where its payload shows it."""
+    """Return which message of a batch it is a copy of, where its payload shows it."""
     original = None if letter.origin is None else timeline.letters.message_of(letter.origin)
     if original is None or original.meta.batch is None or not letter.members:
         return None

@@ -75,7 +75,7 @@ def _comes_again(timeline: Timeline, torn: dict[int, int], nacked: tuple[Call, E
         if ready is None or ready.seq > short.seq:
             continue
         due_ns = looked_ns(timeline, consumer, max(call.called_ns + allowed_ns(timeline, consumer), ready.t_ns))
-        if timeline.bounds.is_missing("answer", due_ns, short.t_ns, what=f"{call.entry} came again"):
+        if timeline.bounds.is_missing("answer", due_ns, short.t_ns, what=f"{call.entry} was redelivered"):
             check_delay_known(timeline, consumer)
             yield breach(
                 "never-again",

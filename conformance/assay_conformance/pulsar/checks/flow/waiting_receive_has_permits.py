@@ -22,7 +22,7 @@ from assay_conformance.pulsar.timeline import (
 
 
 class _Waited(NamedTuple):
-    """A receive that ended with less than it asked for, and the permits of its consumer on one of its topics;
+    """A receive that ended with less than it requested, and the permits of its consumer on one of its topics;
     `asks_since_ns`: since when the consumer was not paused."""
 
     consumer: Consumer

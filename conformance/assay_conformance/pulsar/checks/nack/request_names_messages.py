@@ -1,21 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from assay_conformance.checks.consumption import from_client
+from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import REDELIVER, Exercised, Says, Timeline, breach, check, ms
 
-_SHARED: Final = ("Shared", "Key_Shared")
-
 
 def _requests(timeline: Timeline) -> Iterator[tuple[str, Frame]]:
-    """By the subscription's type, of those that several consumers share."""
+    """Yield requests of consumers that share a subscription, each with the type of that."""
     for frame in timeline.events.frames(REDELIVER):
         session = timeline.consumer_sessions.of(frame)
         kind = None if session is None else session.request.fields.get("subType")
-        if kind in _SHARED and from_client(frame):
+        if kind in SHARED_TYPES and from_client(frame):
             yield str(kind), frame
 
 
@@ -30,6 +28,6 @@ def request_names_messages(timeline: Timeline, request: tuple[str, Frame]) -> Sa
     yield breach(
         "names-none",
         f"consumer id {frame.consumer_id} of a {kind} subscription requested redelivery at {ms(frame.t_ns)} without "
-        "naming a message, which asks for everything it holds; expected the ids of messages, or no request",
+        "naming a message, which requests everything it holds; expected the ids of messages, or no request",
         frame,
     )

@@ -17,7 +17,7 @@ class _Written(NamedTuple):
 
 
 def _written(timeline: Timeline) -> Iterator[_Written]:
-    """Messages of their own topics: letters are copies, which other chapters judge."""
+    """Yield messages of their own topics: letters are copies, which other chapters judge."""
     calls = (call for call in timeline.events.invokes("send") if call.args.get("key") or call.args.get("ordering_key"))
     given = {(call.handle, call.number): call for call in calls}
     for stored in timeline.events.of(Stored) if given else ():

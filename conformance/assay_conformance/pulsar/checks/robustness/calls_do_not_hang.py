@@ -100,8 +100,7 @@ def _has_to_end(timeline: Timeline, overdue: Overdue) -> bool:
 def _is_held_up_by_the_application(timeline: Timeline, overdue: Overdue) -> bool:
     """Return whether it waits in the callback of a send, or after a call that does, where clients need not go on."""
     waiting = (one.invoke for one in timeline.calls_in_callbacks if not one.beside and waits(timeline, one.invoke))
-    ends = ((call, timeline.end_of(call.op)) for call in waiting if call.seq < overdue.seq)
-    return any(end is None or end.seq > overdue.seq for _, end in ends)
+    return any(timeline.is_pending(call, overdue) for call in waiting)
 
 
 def _ended(timeline: Timeline, overdue: Overdue) -> bool:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.routing._firsts import beside_first
+from assay_conformance.pulsar.checks.routing._firsts import beside_first, judge_alike
 from assay_conformance.pulsar.checks.routing._hashes import HASHES, goes_by, keyed_by_default
-from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline import Routed, Says, Timeline, check, each
 
 
 @check("routing.declared-default-hash")
@@ -24,13 +24,6 @@ def _goes_as_declared(message: Routed) -> Says:
 
 def _goes_alike(messages: tuple[Routed, Routed]) -> Says:
     first, message = messages
-    if first.producer is message.producer:
-        return
-    yield Exercised(message.frame)
-    if message.partition != first.partition:
-        yield breach(
-            "defaults-differ",
-            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
-            f"{first.partition}; expected one partition, since no hashing scheme was configured for either producer",
-            *(first.frame, message.frame),
-        )
+    if first.producer is not message.producer:
+        why = "no hashing scheme was configured for either producer"
+        yield from judge_alike(messages, "defaults-differ", why)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from assay_conformance.pulsar.checks.routing._firsts import beside_first
-from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.checks.routing._firsts import beside_first, judge_alike
+from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, each
 
 KEYS_THAT_SPREAD = 20
 """So many different keys, hashed, share one of three partitions or more by chance once in 10^9 times."""
@@ -25,16 +25,8 @@ def _hashed_alike(message: Routed) -> Hashable:
 
 
 def _stays(messages: tuple[Routed, Routed]) -> Says:
-    first, message = messages
-    yield Exercised(message.frame)
-    if message.partition != first.partition:
-        yield breach(
-            "key-moved",
-            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
-            f"{first.partition} at {ms(first.frame.t_ns)}; expected one partition, since both have the same key, and "
-            f"the topic had {message.producer.partitions} partitions all the time",
-            *(first.frame, message.frame),
-        )
+    why = f"both have the same key, and the topic had {messages[1].producer.partitions} partitions all the time"
+    yield from judge_alike(messages, "key-moved", why)
 
 
 def _spread(messages: Sequence[Routed]) -> Says:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.pulsar.checks.routing._firsts import beside_first
-from assay_conformance.pulsar.timeline import Exercised, Routed, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.checks.routing._firsts import beside_first, judge_alike
+from assay_conformance.pulsar.timeline import Routed, Says, Timeline, check
 
 
 def _keyless(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
@@ -12,14 +12,6 @@ def _keyless(timeline: Timeline) -> Iterator[tuple[Routed, Routed]]:
 
 
 @check("routing.single-partition-stays", of=_keyless)
-def single_partition_stays(timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
+def single_partition_stays(_timeline: Timeline, messages: tuple[Routed, Routed]) -> Says:
     """routing.single-partition-stays: under routing to a single partition all messages without a key go to one."""
-    first, message = messages
-    yield Exercised(message.frame)
-    if message.partition != first.partition:
-        yield breach(
-            "moved",
-            f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to partition "
-            f"{first.partition}; expected one for all",
-            *(first.frame, message.frame),
-        )
+    yield from judge_alike(messages, "moved", "neither has a key, and its producer routes to a single one")

@@ -82,8 +82,7 @@ def seeks_of_each_topic(timeline: Timeline) -> list[Sought]:
             for topic, (before, call, after) in product(
                 _topics(consumer), zip([None, *its], its, [*its[1:], None], strict=False)
             ):
-                ended = None if before is None else timeline.end_of(before.op)
-                beside = before is not None and (ended is None or ended.seq > call.seq)
+                beside = before is not None and timeline.is_pending(before, call)
                 sought = _sought(timeline, consumer, topic, call, inf if after is None else after.seq)
                 disturbed = min(shared, _receive_beside(timeline, call, sought.completion))
                 found.append(replace(sought, beside=beside, disturbed=disturbed))

@@ -51,7 +51,7 @@ def _away(consumer: Consumer, topic: str) -> ConsumerSession | None:
 def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
     """subscription.closed-stays-closed: a consumer that is closed without a connection does not subscribe again, and
     does not stay attached at the broker. (Producers: `resend.closed-stays-closed`.) A client that refuses to close it
-    then is held to the same: the application has let go of it.
+    then is held to the same: the application has closed it.
 
     Where its SUBSCRIBE was pending, the broker may still admit it: then CLOSE_CONSUMER or the end of the connection has
     to follow.

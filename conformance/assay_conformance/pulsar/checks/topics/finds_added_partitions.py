@@ -43,7 +43,7 @@ def _opened(timeline: Timeline) -> Iterator[_Opened]:
 
 
 def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[Invoke]:
-    """Open calls whose producer or consumer was open on a topic at an event."""
+    """Yield open calls whose producer or consumer was open on a topic at an event."""
     for call in timeline.events.invokes(f"open_{kind}"):
         end, over = timeline.end_of(call.op), timeline.over(call)
         is_open = end is not None and end.outcome is Outcome.OK and end.seq < at.seq
