@@ -61,12 +61,17 @@ class Unit:
         return _is_chunk(self.first)
 
     @property
+    def answers(self) -> tuple[Frame, ...]:
+        """Its receipts, and its errors."""
+        return (*self.receipts, *self.errors)
+
+    @property
     def answered(self) -> bool:
         return bool(self.receipts or self.errors)
 
     def answered_before(self, seq: int) -> bool:
         """Return whether a receipt or an error had come for it before event `seq`."""
-        return any(answer.seq < seq for answer in (*self.receipts, *self.errors))
+        return any(answer.seq < seq for answer in self.answers)
 
     def sent_on(self, session: ProducerSession) -> Frame | None:
         """Return its first SEND on this session."""
@@ -106,7 +111,8 @@ class Line:
 
     def last_session(self, seq: int) -> ProducerSession | None:
         """Return the last session that had been asked for before event `seq`."""
-        return next((one for one in reversed(self.sessions) if one.request.seq < seq), None)
+        place = bisect_left(self.sessions, seq, key=lambda one: one.request.seq)
+        return self.sessions[place - 1] if place else None
 
     def sent_before(self, seq: int) -> Iterator[Unit]:
         """Yield the units that had left for the first time before event `seq`."""

@@ -60,6 +60,11 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fal
         return f"{self.ledger}:{self.entry}"
 
     @property
+    def full_name(self) -> str:
+        """The same, with the place of a message inside a batch."""
+        return self.name + (f" (index {self.batch_index})" if self.batch_index >= 0 else "")
+
+    @property
     def is_duplicate_marker(self) -> bool:
         """True for (-1, -1), which travels as 2^64-1: the receipt of a deduplicated SEND."""
         return self.ledger in (-1, NO_ENTRY)

@@ -81,6 +81,16 @@ class Connection:
     reasons: list[Reason] = field(default_factory=list)
 
     @property
+    def url(self) -> str:
+        """Where the client opened it to."""
+        return "" if self.opened is None else self.opened.url
+
+    @property
+    def broker(self) -> int | None:
+        """The broker at its other end."""
+        return None if self.opened is None else self.opened.broker
+
+    @property
     def left_by_client(self) -> Closed | None:
         """Its end, where the client ended it, and lived on."""
         chosen = self.closed is not None and self.closed.by is ClosedBy.CLIENT and self.ended_with is None

@@ -67,7 +67,7 @@ def first_sends(tracker: Tracker, answers: Iterable[Answer], handles: Iterable[i
     units = [(unit.line.handle, unit) for line in tracker.lines.all if line.handle in handles for unit in line.units]
     steps = [(unit.first.seq, True, handle, unit) for handle, unit in units if unit.numbers and handle is not None]
     for _, _, handle, unit in tuple(steps):
-        ends = [frame.seq for frame in (*unit.receipts, *unit.errors)]
+        ends = [frame.seq for frame in unit.answers]
         ends += [odd[id(unit)]] if id(unit) in odd else []
         if ends:
             steps.append((min(ends), False, handle, unit))

@@ -55,9 +55,9 @@ class Occurring:
         """The end of the Case, or the last event where it has none."""
         return next(iter(self.events.of(Ended)), self._tracker.history[-1])
 
-    def closed(self, number: int) -> Closed | None:
+    def closed(self, number: int | None) -> Closed | None:
         """Return how a connection ended."""
-        return self._tracker.closed.get(number)
+        return None if number is None else self._tracker.closed.get(number)
 
     def had_closed(self, number: int, by: Event) -> bool:
         """Return whether a connection had ended by an event."""

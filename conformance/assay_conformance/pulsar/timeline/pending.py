@@ -85,7 +85,7 @@ def _from(began: Event, over: Event | None, thing: T) -> Interval[T]:
 
 
 def _first_answer(unit: Unit) -> Frame | None:
-    return min((*unit.receipts, *unit.errors), key=_seq, default=None)
+    return min(unit.answers, key=_seq, default=None)
 
 
 def _in_order(events: Iterable[Event | None]) -> list[Event]:

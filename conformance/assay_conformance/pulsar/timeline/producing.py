@@ -97,6 +97,10 @@ class Producing(Calling):
         """Return whether the application chooses its sequence ids."""
         return producer.handle in self._tracker.foresight.explicit
 
+    def opens_lazily(self, handle: int | None) -> bool:
+        """Return whether its producer of a partition opens when a message is first to go there."""
+        return self.view.producer_setting(handle or 0, "lazy_start_partitioned_producers") is True
+
     def batches_by_key(self, handle: int | None) -> bool:
         """Return whether a producer has a batch for each key, which may leave in another order than its messages."""
         return self.view.producer_setting(handle or 0, "batching_type") == "key_based"

@@ -41,7 +41,7 @@ def may_wait_for_partition(timeline: Timeline, handle: int, unit: Unit | None) -
 
     Such a send ends with the opening, however and whenever that ends.
     """
-    return unit is None and timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is True
+    return unit is None and timeline.opens_lazily(handle)
 
 
 def is_vague(end: Completion, word: Frame, expected: ErrorClass) -> bool:

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 from assay_conformance.model.facts import Lack
@@ -130,7 +129,7 @@ def _receives(timeline: Timeline) -> Iterator[Turn]:
         since, until = (
             bisect_right(received, seq, key=lambda one: one.seq) for seq in (timeline.call(end).seq, end.seq)
         )
-        poll_ns = (number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS
+        poll_ns = (timeline.setting(consumer, "receive_poll_ms") or 0) * MS
         for message in received[since:until]:
             came_ns, delivery = ended_ns(message), brought.get(message.seq)
             if delivery is not None:

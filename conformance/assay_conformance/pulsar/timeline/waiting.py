@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Completion, Event
 from assay_conformance.pulsar.timeline.consumers import Consumer
@@ -15,7 +14,7 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 
 def looked_ns(timeline: Timeline, consumer: Consumer, since_ns: int) -> int:
     """Return by when a client has noticed what arrived at `since_ns`: some clients poll."""
-    return since_ns + round((number_in_force(timeline.view, consumer, "receive_poll_ms") or 0) * MS)
+    return since_ns + round((timeline.setting(consumer, "receive_poll_ms") or 0) * MS)
 
 
 def queued_messages(timeline: Timeline, consumer: Consumer, until: Event) -> Iterator[Delivery]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.consumption import in_force
+from assay_conformance.checks.consumption import in_force, moves_to_dead_letter
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import BatchEntry, Consumer, Timeline
 from assay_conformance.pulsar.timeline.readers import is_reader
@@ -24,9 +24,9 @@ def batched_consumers(timeline: Timeline, *, index_ack: bool) -> Iterator[Consum
                 yield consumer
 
 
-def kept_batches(timeline: Timeline, consumer: Consumer) -> Iterator[BatchEntry]:
-    """Yield the batches of a consumer that are kept until they are acknowledged: no ACK is owed of what a topic does
-    not store."""
-    for batch in timeline.batch_entries(consumer).values():
-        if base_topic(batch.entry.topic) not in timeline.non_persistent:
-            yield batch
+def kept_batches(timeline: Timeline, *, index_ack: bool) -> Iterator[BatchEntry]:
+    """Yield their batches that are kept until the application acknowledges them: no ACK is owed of what a topic does
+    not store, and a client may move messages to a dead letter topic."""
+    for consumer in batched_consumers(timeline, index_ack=index_ack):
+        batches = () if moves_to_dead_letter(timeline.view, consumer) else timeline.batch_entries(consumer).values()
+        yield from (batch for batch in batches if base_topic(batch.entry.topic) not in timeline.non_persistent)

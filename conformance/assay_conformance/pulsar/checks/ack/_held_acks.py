@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay_conformance.checks.consumption import of_batch
 from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.timeline import Call, Says, Timeline, breach, ms
 
@@ -21,16 +22,24 @@ class HeldAck:
     delivered: Received | None = None
     certain: bool = False
 
+    @property
+    def what(self) -> str:
+        """What the call was to acknowledge."""
+        id = self.call.message.message_id
+        if of_batch(id):
+            return f"message {id.batch_index} of the batch {self.call.entry}"
+        return f"all up to {self.call.entry}" if self.call.cumulative else str(self.call.entry)
 
-def judge_delivered_again(timeline: Timeline, held: HeldAck, what: str) -> Says:
-    """Judge a message that had to be dropped, and was delivered. `what` the call was to acknowledge."""
+
+def judge_delivered_again(timeline: Timeline, held: HeldAck) -> Says:
+    """Judge a message that had to be dropped, and was delivered."""
     call, again, delivered = held.call, held.again, held.delivered
     if again is None or delivered is None:
         return
     timeline.bounds.check_fair("crossing", again.t_ns, delivered.t_ns, what="whether an ACK and a message crossed")
     yield breach(
         "handed-over-again",
-        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {what}; "
+        f"consumer {call.consumer.handle} was asked at {ms(call.called_ns)} to acknowledge {held.what}; "
         f"{again.ids[0].name} was redelivered at {ms(again.t_ns)}; expected the message to be dropped; it was "
         f"delivered at {ms(delivered.t_ns)}",
         *(call.invoke, again, delivered),

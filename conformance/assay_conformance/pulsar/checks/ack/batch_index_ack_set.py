@@ -6,9 +6,9 @@ from itertools import zip_longest
 from math import inf
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import listed, moves_to_dead_letter
+from assay_conformance.checks.consumption import listed
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers, kept_batches
+from assay_conformance.pulsar.checks.ack._batch_index import kept_batches
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import (
     BatchAck,
@@ -106,11 +106,9 @@ def batch_index_ack_set(timeline: Timeline) -> Says:
 
     An acknowledgment that the client has held for longer than a group interval must be in it.
     """
-    for consumer in batched_consumers(timeline, index_ack=True):
-        if not moves_to_dead_letter(timeline.view, consumer):
-            for batch in kept_batches(timeline, consumer):
-                for delivery in _deliveries(batch):
-                    yield from _judged(timeline, delivery)
+    for batch in kept_batches(timeline, index_ack=True):
+        for delivery in _deliveries(batch):
+            yield from _judged(timeline, delivery)
 
 
 def _clears_what_was_acked(timeline: Timeline, ack: _Ack) -> Says:

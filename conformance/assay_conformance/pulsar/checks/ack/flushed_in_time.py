@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, elapsed, number_in_force
+from assay_conformance.checks.consumption import LEAST_INTERVAL_MS, elapsed
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.checks.ack._owed import Owed, owed_since
 from assay_conformance.pulsar.timeline import (
@@ -110,8 +110,8 @@ def _judge_grouped(timeline: Timeline, bunch: tuple[Consumer, list[Frame]]) -> S
     Three flushes in half an interval are no timer's work, unless a full group went at once.
     """
     consumer, frames = bunch
-    interval_ms = number_in_force(timeline.view, consumer, "ack_group_ms") or 0
-    largest = number_in_force(timeline.view, consumer, "ack_group_max")
+    interval_ms = timeline.setting(consumer, "ack_group_ms") or 0
+    largest = timeline.setting(consumer, "ack_group_max")
     moments, began, ids = list[Frame](), None, 0
     for frame in frames if interval_ms >= LEAST_INTERVAL_MS else ():
         begins = began is None or frame.t_ns - began.t_ns >= SAME_FLUSH_NS

@@ -92,17 +92,12 @@ class _Walk:
 
     def _handed_over(self, held: HeldAck, place: int) -> Says:
         self._held[held.call.entry].pop(place, None)
-        yield from each([held], lambda one: _judge_delivered_again(self._timeline, one))
+        yield from each([held], judge_delivered_again, self._timeline)
 
     def _over(self) -> None:
         self._held.clear()
         self._came.clear()
         self._handed.clear()
-
-
-def _judge_delivered_again(timeline: Timeline, held: HeldAck) -> Says:
-    what = f"message {held.call.message.message_id.batch_index} of the batch {held.call.entry}"
-    yield from judge_delivered_again(timeline, held, what)
 
 
 def _consumers(timeline: Timeline) -> Iterator[Consumer]:

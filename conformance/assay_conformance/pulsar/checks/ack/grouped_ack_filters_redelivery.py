@@ -104,7 +104,7 @@ class _Walk:
 
     def _delivered_again(self, held: HeldAck) -> Says:
         self._held.pop(held.call.entry, None)
-        yield from each([held], lambda one: _judge_delivered_again(self._timeline, one))
+        yield from each([held], judge_delivered_again, self._timeline)
 
     def _is_acked(self, wrote: AckWritten) -> Says:
         """Judge an ACK. A message was covered for certain if it left a good while after the message had come again."""
@@ -152,11 +152,6 @@ class _Walk:
         if last is not None and 0 < granted <= dispatched <= used and queue_of(self._timeline.view, session):
             permits = f"{granted} permits; {dispatched} messages used them up"
             yield from each([last], _judge_starved, self._timeline, session, permits, again, end)
-
-
-def _judge_delivered_again(timeline: Timeline, held: HeldAck) -> Says:
-    what = f"all up to {held.call.entry}" if held.call.cumulative else str(held.call.entry)
-    yield from judge_delivered_again(timeline, held, what)
 
 
 def _judge_starved(

@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import REFUSED, moves_to_dead_letter
+from assay_conformance.checks.consumption import REFUSED
 from assay_conformance.model.event import Frame, Outcome
-from assay_conformance.pulsar.checks.ack._batch_index import batched_consumers, kept_batches
+from assay_conformance.pulsar.checks.ack._batch_index import kept_batches
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import BatchEntry, Exercised, Says, Timeline, breach, check, ms
 
@@ -21,11 +21,9 @@ class _Settled(NamedTuple):
 
 
 def _settled(timeline: Timeline) -> Iterator[_Settled]:
-    for consumer in batched_consumers(timeline, index_ack=False):
-        if not moves_to_dead_letter(timeline.view, consumer):
-            for batch in kept_batches(timeline, consumer):
-                yield from _acks(batch)
-                yield from _ends(batch)
+    for batch in kept_batches(timeline, index_ack=False):
+        yield from _acks(batch)
+        yield from _ends(batch)
 
 
 def _acks(batch: BatchEntry) -> Iterator[_Settled]:

@@ -113,7 +113,7 @@ def _full_since_ns(timeline: Timeline, batch: _Batch) -> int | None:
     last = timeline.send(handle, unit.numbers[-1])
     full_ns = None if last is None else last.called_ns
     before = unit.line.units[unit.index - 1] if unit.index else None
-    answers = [] if before is None else sorted(answer.t_ns for answer in (*before.receipts, *before.errors))
+    answers = [] if before is None else sorted(answer.t_ns for answer in before.answers)
     if full_ns is None or (before is not None and not answers):
         return None
     return max([full_ns, *answers[:1]])

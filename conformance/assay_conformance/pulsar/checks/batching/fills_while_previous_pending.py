@@ -48,7 +48,7 @@ def _waiting(units: Sequence[Unit], by_ns: int) -> int:
 
 def _is_unanswered(unit: Unit, by_ns: int) -> bool:
     """Return whether it had left by then is not asked: its frame may be on its way while the application calls on."""
-    return all(answer.t_ns > by_ns for answer in (*unit.receipts, *unit.errors))
+    return all(answer.t_ns > by_ns for answer in unit.answers)
 
 
 @check("batching.fills-while-previous-pending", of=_full)

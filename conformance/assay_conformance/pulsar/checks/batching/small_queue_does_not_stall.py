@@ -80,7 +80,7 @@ class _Left(NamedTuple):
 
 def _left(timeline: Timeline, queue: _Queue) -> Iterator[_Left]:
     units = [unit for producer in timeline.producers_of(queue.handle) for unit in producer.units]
-    answers = [frame for unit in units for frame in (*unit.receipts, *unit.errors)]
+    answers = [frame for unit in units for frame in unit.answers]
     answers += [answer.frame for answer in timeline.answers if answer.handle == queue.handle]
     answers.sort(key=lambda frame: frame.seq)
     ends = sorted(

@@ -21,8 +21,7 @@ def ended_unmeasured(timeline: Timeline, end: Completion) -> bool:
     handle = -1 if end.handle is None else end.handle
     closing = timeline.closing(handle)
     is_interrupted = end.error is ErrorClass.OTHER and closing is not None and closing.seq < end.seq
-    opens_late = timeline.view.producer_setting(handle, "lazy_start_partitioned_producers") is True
-    is_open = handle in timeline.opened_producers and not opens_late
+    is_open = handle in timeline.opened_producers and not timeline.opens_lazily(handle)
     return is_interrupted or end.error in _OTHER_ERRORS or (end.outcome is not Outcome.OK and not is_open)
 
 

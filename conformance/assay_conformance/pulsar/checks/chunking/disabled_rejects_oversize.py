@@ -59,7 +59,7 @@ def _oversize(timeline: Timeline, limit: HighestLimit) -> Iterator[tuple[Invoke,
             continue
         splits = setting(handle, "chunking") or setting(handle, "router") is not None
         # The producer of its partition may be refused first.
-        splits = splits or setting(handle, "lazy_start_partitioned_producers") is True
+        splits = splits or timeline.opens_lazily(handle)
         if not splits and setting(handle, "compression") in (None, "NONE") and not timeline.was_overdue(end):
             yield call, end
 

@@ -47,7 +47,7 @@ def _look_ups(timeline: Timeline) -> Iterator[_LookUp]:
     steps = [(step, one) for one in asked for step in (one.frame, one.answer) if step is not None]
     chains_of: dict[str, _Chains] = defaultdict(_Chains)
     for step, one in sorted(steps, key=lambda step: step[0].seq):
-        chains, broker = chains_of[str(one.frame.fields.get("topic", ""))], _broker(timeline, step)
+        chains, broker = chains_of[str(one.frame.fields.get("topic", ""))], timeline.connection(step.conn).broker
         redirect, chains.redirect = chains.redirect, None
         if step is one.answer:
             is_redirect = step.fields.get("response") == "Redirect"
@@ -120,24 +120,19 @@ def _judge_followed(timeline: Timeline, look_up: _LookUp) -> Says:
         yield breach(
             "authority-dropped",
             f"the lookup of {topic} was redirected with authority at {ms(redirect.t_ns)}; expected it to be sent to "
-            f"broker {_broker(timeline, frame)} with authority; it was sent without at {ms(frame.t_ns)}",
+            f"broker {timeline.connection(frame.conn).broker} with authority; it was sent without at {ms(frame.t_ns)}",
             *(redirect, frame),
         )
 
 
 def _is_new(timeline: Timeline, look_up: _LookUp, redirect: Frame) -> bool:
-    frame, opened = look_up.frame, timeline.connection(look_up.frame.conn).opened
-    if opened is None or opened.broker in (_broker(timeline, redirect), look_up.began_at):
+    frame, connection = look_up.frame, timeline.connection(look_up.frame.conn)
+    asked_at = timeline.connection(redirect.conn).broker
+    if connection.opened is None or connection.broker in (asked_at, look_up.began_at):
         return True
     topic = timeline.local_topic(frame)
-    before = (one for one in timeline.migrations if one.frame.seq < frame.seq and opened.url in one.urls)
+    before = (one for one in timeline.migrations if one.frame.seq < frame.seq and connection.url in one.urls)
     return any(one.session is not None and one.session.topic == topic for one in before)
-
-
-def _broker(timeline: Timeline, frame: Frame) -> int | None:
-    """Return the broker at the other end of a frame's connection."""
-    opened = timeline.connection(frame.conn).opened
-    return None if opened is None else opened.broker
 
 
 def _has_authority(frame: Frame) -> bool:

@@ -40,7 +40,7 @@ def proxy_to_broker_url(timeline: Timeline, registered: tuple[Frame, Frame]) -> 
     handshake = timeline.handshakes.on(frame.conn)
     connect = None if handshake is None else handshake.connect
     named = "" if connect is None else _address(connect.fields.get("proxy_to_broker_url"))
-    asked_at, came_to = (_opened_to(timeline, one) for one in (answer, frame))
+    asked_at, came_to = (_address(timeline.connection(one.conn).url) for one in (answer, frame))
     if named in brokers:
         yield Exercised(frame)
     elif named or asked_at not in brokers or asked_at != came_to:
@@ -51,11 +51,6 @@ def proxy_to_broker_url(timeline: Timeline, registered: tuple[Frame, Frame]) -> 
             f"connection {frame.conn}, whose CONNECT names {named or 'no broker'}",
             *(answer, frame),
         )
-
-
-def _opened_to(timeline: Timeline, frame: Frame) -> str:
-    opened = timeline.connection(frame.conn).opened
-    return "" if opened is None else _address(opened.url)
 
 
 def _address(url: object) -> str:

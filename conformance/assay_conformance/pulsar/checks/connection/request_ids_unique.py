@@ -62,7 +62,6 @@ def _is_asked_again(timeline: Timeline, before: Frame, frame: Frame) -> bool:
 
 
 def _is_counted_apart(timeline: Timeline, earlier: list[Frame], frame: Frame) -> bool:
-    opened = timeline.connection(frame.conn).opened
-    if opened is None or len(earlier) > 1 or "LOOKUP" not in (earlier[0].command, frame.command):
+    if len(earlier) > 1 or "LOOKUP" not in (earlier[0].command, frame.command):
         return False
-    return opened.url in clusters(timeline.migrations, by=frame)
+    return timeline.connection(frame.conn).url in clusters(timeline.migrations, by=frame)

@@ -48,9 +48,9 @@ def _is_there(timeline: Timeline, conn: int, at: Frame) -> bool:
 
 def _broker(timeline: Timeline, conn: int) -> tuple[str, object]:
     """Return the broker that a connection leads to, directly or through a proxy."""
-    opened, handshake = timeline.connection(conn).opened, timeline.handshakes.on(conn)
+    handshake = timeline.handshakes.on(conn)
     connect = None if handshake is None else handshake.connect
-    return "" if opened is None else opened.url, None if connect is None else connect.fields.get("proxy_to_broker_url")
+    return timeline.connection(conn).url, None if connect is None else connect.fields.get("proxy_to_broker_url")
 
 
 @check("connection.returns-on-its-connection", of=_returns)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay_conformance.checks.consumption import in_force, is_torn, number_in_force
+from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.rules import Breach
 from assay_conformance.model.topic_names import base_topic, named_topics
@@ -38,8 +38,7 @@ def _in_no_hurry(timeline: Timeline) -> set[str]:
     later = (
         one
         for one in timeline.consumers
-        if in_force(timeline.view, one, "subscription_type") == "failover"
-        or number_in_force(timeline.view, one, "receive_poll_ms")
+        if in_force(timeline.view, one, "subscription_type") == "failover" or timeline.setting(one, "receive_poll_ms")
     )
     return {
         _row_name(one.subscription, timeline.local_name(str(topic)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import PermitAccount, Timeline, listens
 
@@ -19,5 +18,5 @@ def zero_queue_accounts(timeline: Timeline, *, listening: bool = False) -> Itera
         session, consumer = account.session, account.consumer
         alone = consumer is not None and len(consumer.topics) == 1 and not is_partition(session.topic)
         alone = alone and listens(consumer) is listening  # type: ignore[arg-type]
-        if alone and number_in_force(timeline.view, consumer, "receiver_queue_size") == 0:  # type: ignore[arg-type]
+        if alone and timeline.setting(consumer, "receiver_queue_size") == 0:  # type: ignore[arg-type]
             yield account

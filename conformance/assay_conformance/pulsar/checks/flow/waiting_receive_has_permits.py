@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay_conformance.checks.consumption import moves_to_dead_letter, number_in_force
+from assay_conformance.checks.consumption import moves_to_dead_letter
 from assay_conformance.model.event import Completion
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -45,7 +45,7 @@ def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """
     for end in timeline.starved:
         consumer = timeline.consumer(end.handle)
-        is_asking = consumer is not None and number_in_force(timeline.view, consumer, "receiver_queue_size") != 0
+        is_asking = consumer is not None and timeline.setting(consumer, "receiver_queue_size") != 0
         if consumer is None or not is_asking or moves_to_dead_letter(timeline.view, consumer):
             continue
         since_ns = timeline.unpaused_since_ns(consumer, end)

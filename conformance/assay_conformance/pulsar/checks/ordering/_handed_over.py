@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from assay_conformance.model.event import FORGED, Frame, MessageId, Position, Received
+from assay_conformance.model.event import FORGED, Frame, Position, Received
 from assay_conformance.pulsar.timeline import REDELIVER, Consumer, ConsumerSession, Timeline
 
 
@@ -79,8 +79,3 @@ def place(message: Received) -> tuple[int, int, int]:
     """Return ledger, entry and index in a batch."""
     id = message.message_id
     return id.ledger, id.entry, id.batch_index
-
-
-def describe(id: MessageId) -> str:
-    """Return how sentences name a message."""
-    return id.name + (f" message {id.batch_index}" if id.batch_index >= 0 else "")

@@ -10,7 +10,6 @@ from assay_conformance.pulsar.checks.ordering._handed_over import (
     Reading,
     Returns,
     came,
-    describe,
     place,
     readings,
     restarts,
@@ -40,8 +39,8 @@ def delivers_in_message_id_order(timeline: Timeline, reading: Reading) -> Says:
             consumer = reading.consumer
             yield breach(
                 "delivered-out-of-order",
-                f"consumer {consumer.handle} ({consumer.subscription}) received {describe(event.message_id)} of "
-                f"{reading.topic} at {ms(event.t_ns)}, after {describe(before.message_id)} at {ms(before.t_ns)}; "
+                f"consumer {consumer.handle} ({consumer.subscription}) received {event.message_id.full_name} of "
+                f"{reading.topic} at {ms(event.t_ns)}, after {before.message_id.full_name} at {ms(before.t_ns)}; "
                 "expected increasing ids, since there was no redelivery, seek or reconnect",
                 *(before, event),
             )

@@ -11,7 +11,6 @@ from assay_conformance.pulsar.checks.ordering._handed_over import (
     Reading,
     Returns,
     came,
-    describe,
     place,
     readings,
     restarts,
@@ -64,8 +63,8 @@ def key_delivered_in_order(timeline: Timeline, of_key: _OfKey) -> Says:
         elif not of_key.returns.allow(event):
             yield breach(
                 "key-handed-over-out-of-order",
-                f"consumer {event.handle} received {describe(event.message_id)} of key {of_key.key!r} at "
-                f"{ms(event.t_ns)}, after {describe(before.message_id)} of that key at {ms(before.t_ns)}; expected "
+                f"consumer {event.handle} received {event.message_id.full_name} of key {of_key.key!r} at "
+                f"{ms(event.t_ns)}, after {before.message_id.full_name} of that key at {ms(before.t_ns)}; expected "
                 "increasing ids, since no entry of the key had been sent again",
                 *(before, event),
             )

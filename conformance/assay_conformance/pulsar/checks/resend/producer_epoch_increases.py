@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from assay_conformance.model.event import Fired, Frame
 from assay_conformance.model.fault import Direction
-from assay_conformance.pulsar.timeline import Exercised, Producer, ProducerSession, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 
 
@@ -20,7 +18,7 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
     if producer is None:
         return
     timeline.handle(producer)
-    before = _before(producer, asked)
+    before = producer.last_session(asked.seq)
     if before is None:
         yield from _begins_with_zero(timeline, session)
     elif not _is_another(timeline, before, session):
@@ -36,12 +34,6 @@ def producer_epoch_increases(timeline: Timeline, session: ProducerSession) -> Sa
                 f"the one at {ms(before.request.t_ns)} {expected} was expected",
                 *(before.request, asked),
             )
-
-
-def _before(producer: Producer, asked: Frame) -> ProducerSession | None:
-    """Return its last session before this one."""
-    place = bisect_left(producer.sessions, asked.seq, key=lambda one: one.request.seq)
-    return producer.sessions[place - 1] if place else None
 
 
 def _epoch(asked: Frame) -> int:

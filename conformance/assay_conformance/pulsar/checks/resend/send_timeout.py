@@ -179,7 +179,7 @@ class _Timed(NamedTuple):
 
     def _was_answered(self, send: Send, due_ns: int) -> bool:
         unit, bounds = self.timeline.unit_with(send), self.timeline.bounds
-        answers = (*unit.receipts, *unit.errors) if unit is not None else ()
+        answers = unit.answers if unit is not None else ()
         return any(not bounds.is_past("send-timeout", due_ns, answer.t_ns) for answer in answers)
 
     def _otherwise_ended(self, end: Completion | None, due_ns: int) -> bool:

@@ -48,10 +48,6 @@ def _is_held(timeline: Timeline, fired: Fired) -> bool:
     return bool(moved) and moved[-1].fate is Fate.HELD
 
 
-def _end(timeline: Timeline, fired: Fired) -> Closed | None:
-    return timeline.closed(-1 if fired.conn is None else fired.conn)
-
-
 def _until_ns(timeline: Timeline) -> int:
     """Return when the application began to end what it has, or the Case ended."""
     return timeline.bounds.until(*timeline.leavings)
@@ -64,7 +60,7 @@ def _is_kept(timeline: Timeline, fired: Fired, seen_ns: int) -> bool:
 
 
 def _judge_closed(timeline: Timeline, fired: Fired) -> Says:
-    closed, came_ns = _end(timeline, fired), _came_ns(timeline, fired)
+    closed, came_ns = timeline.closed(fired.conn), _came_ns(timeline, fired)
     by_client = closed is not None and closed.by is ClosedBy.CLIENT
     seen: Event = closed or timeline.ended
     if _is_kept(timeline, fired, seen.t_ns if by_client else min(seen.t_ns, _until_ns(timeline))):
@@ -84,7 +80,7 @@ def _judge_back(timeline: Timeline, fired: Fired) -> Says:
     Without one, no new connection is needed. A client that finds its topic at another broker may use an existing
     connection to that one. It may have closed this one before its peer noticed.
     """
-    closed, came_ns, until_ns = _end(timeline, fired), _came_ns(timeline, fired), _until_ns(timeline)
+    closed, came_ns, until_ns = timeline.closed(fired.conn), _came_ns(timeline, fired), _until_ns(timeline)
     admitted = {one.conn for one in timeline.producer_sessions if one.admitted is not None}
     admitted |= {one.conn for one in timeline.consumer_sessions.all if one.admitted is not None}
     if closed is None or closed.by is not ClosedBy.CLIENT or closed.conn not in admitted:

@@ -12,9 +12,6 @@ from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach,
 
 _JUDGED = tuple(one.verb for one in VERBS if one.success_by == SUCCESS)
 
-LAZY = "lazy_start_partitioned_producers"
-"""Key of producers that open a partition when it is first used."""
-
 
 @check(SUCCESS, of=lambda timeline: timeline.ends(*_JUDGED))
 def success_needs_answer(timeline: Timeline, end: Completion) -> Says:
@@ -72,16 +69,12 @@ def _is_met(timeline: Timeline, end: Completion, found: Sequence[CallRequest], b
         return bool(end.values.get("available")) or not bad
     if end.verb == "seek":
         return _others_seek(timeline, end) or (not bad and (bool(found) or not _is_attached(timeline, end)))
-    if end.verb == "open_producer" and _is_lazy(timeline, end):
+    if end.verb == "open_producer" and timeline.opens_lazily(end.handle):
         return len(bad) < len(found) or not found
     if end.verb == "open_consumer":
         by_pattern = bool(timeline.call(end).args.get("pattern"))
         return len(bad) < len(found) or not found if by_pattern else not bad and not _has_left_out(timeline, end, found)
     return not bad
-
-
-def _is_lazy(timeline: Timeline, end: Completion) -> bool:
-    return bool(timeline.view.producer_setting(end.handle or 0, LAZY))
 
 
 def _others_seek(timeline: Timeline, end: Completion) -> bool:

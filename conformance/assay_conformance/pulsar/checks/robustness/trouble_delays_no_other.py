@@ -129,8 +129,7 @@ def _left_alone(timeline: Timeline, call: Invoke, end: Completion) -> Closed | N
 
 
 def _closed(timeline: Timeline, event: Event) -> Closed | None:
-    conn = event.conn if isinstance(event, Frame | Opened | Fired) else None
-    return None if conn is None else timeline.closed(conn)
+    return timeline.closed(event.conn) if isinstance(event, Frame | Opened | Fired) else None
 
 
 def _judge_opened(timeline: Timeline, failed: _Failed) -> Says:

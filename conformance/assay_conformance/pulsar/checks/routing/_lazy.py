@@ -41,6 +41,5 @@ def _first_by_topic(timeline: Timeline) -> dict[str, dict[str, Registration]]:
 
 
 def _is_lazy(timeline: Timeline, handle: int) -> bool:
-    setting = timeline.view.producer_setting
-    is_shared = setting(handle, "access_mode") in (None, "shared")
-    return setting(handle, "lazy_start_partitioned_producers") is True and is_shared
+    is_shared = timeline.view.producer_setting(handle, "access_mode") in (None, "shared")
+    return timeline.opens_lazily(handle) and is_shared

@@ -80,7 +80,7 @@ class _Line:
 
 def _is_answered(frame: Frame, unit: Unit, seq: int) -> bool:
     """Return whether it is answered on its own connection, by event `seq`."""
-    answers = (*unit.receipts, *unit.errors)
+    answers = unit.answers
     return any(answer.conn == frame.conn and frame.seq < answer.seq < seq for answer in answers)
 
 

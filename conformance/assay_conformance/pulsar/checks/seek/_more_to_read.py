@@ -206,8 +206,7 @@ def _not_come(timeline: Timeline, answer: Answer, stored: list[Stored]) -> list[
 
 def _where(at: Invoke | Received) -> str:
     if isinstance(at, Received):
-        index = f" (index {at.message_id.batch_index})" if at.message_id.batch_index >= 0 else ""
-        return f"which had received {at.message_id.name}{index}"
+        return f"which had received {at.message_id.full_name}"
     return f"which had sought {target_of(at)}" if at.verb == "seek" else "which had received nothing"
 
 

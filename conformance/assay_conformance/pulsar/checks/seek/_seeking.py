@@ -15,7 +15,7 @@ from math import inf
 
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.history.events import between
-from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, MessageId, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import is_partition
 from assay_conformance.pulsar.timeline import Consumer, ConsumerSession, Entry, Timeline
@@ -151,7 +151,7 @@ def target_of(invoke: Invoke) -> str:
     if (time_ms := invoke.args.get("publish_time_ms")) is not None:
         return f"publish time {time_ms} ms"
     id = invoke.args.get("message_id")
-    return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
+    return "a message" if id is None else MessageId(*id).full_name
 
 
 def lost_position(consumer: Consumer, at: Invoke | Received, event: Event) -> bool:

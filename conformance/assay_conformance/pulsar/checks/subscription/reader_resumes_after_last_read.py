@@ -132,8 +132,9 @@ def _received(reading: _Reading, event: Received) -> Generator[Judged, None, boo
     elif known is not None and request is not None and _place(event) <= _place(known):
         yield breach(
             "handed-over-again",
-            f"reader {event.handle} had received {_named(known)} at {ms(known.t_ns)}, and reconnected at "
-            f"{ms(request.t_ns)}; expected only later messages; it received {_named(event)} at {ms(event.t_ns)}",
+            f"reader {event.handle} had received {known.message_id.full_name} at {ms(known.t_ns)}, and reconnected at "
+            f"{ms(request.t_ns)}; expected only later messages; it received {event.message_id.full_name} at "
+            f"{ms(event.t_ns)}",
             *(known, request, event),
         )
     else:
@@ -176,8 +177,8 @@ def _names_whole(timeline: Timeline, whole: _Whole) -> Says:
 def _differs(code: str, session: ConsumerSession, known: Received, how: str) -> Breach:
     return breach(
         code,
-        f"reader {known.handle} had received {_named(known)} at {ms(known.t_ns)}; expected it to name that message or "
-        f"a later one when it reconnected at {ms(session.request.t_ns)}; it {how}",
+        f"reader {known.handle} had received {known.message_id.full_name} at {ms(known.t_ns)}; expected it to name "
+        f"that message or a later one when it reconnected at {ms(session.request.t_ns)}; it {how}",
         *(known, session.request),
     )
 
@@ -190,11 +191,6 @@ def _session_before(session: ConsumerSession) -> ConsumerSession | None:
 
 def _place(event: Received) -> Place:
     return event.message_id.position, max(event.message_id.batch_index, 0)
-
-
-def _named(event: Received) -> str:
-    index = event.message_id.batch_index
-    return event.message_id.name + (f" (index {index})" if index >= 0 else "")
 
 
 def _start(start: Mapping[str, Any] | None) -> Place | None:

@@ -59,12 +59,11 @@ def _migrated(timeline: Timeline) -> list[_Migrated]:
         registered = Registration(session)
         place, client = _place(registered), _client(timeline, registered, frame)
         again, next_one[place, client] = next_one.get((place, client)), frame
-        broker, opened = targets[place.topic], timeline.connection(frame.conn).opened
-        owner = whose(session, frame)
+        broker, owner = targets[place.topic], whose(session, frame)
         closing = None if owner is None else owner.closing
         void = first_of(again, _unopened(timeline, registered, frame), _unread(timeline, frame))
         is_over = any(one is not None and one.seq < frame.seq for one in (closing, void))
-        is_there = opened is not None and opened.broker == broker
+        is_there = timeline.connection(frame.conn).broker == broker
         if client is not None and not (is_over or is_there or _sends_no_more(timeline, registered, frame)):
             found.append(_Migrated(frame, place, client, broker, closing, void))
     return found[::-1]

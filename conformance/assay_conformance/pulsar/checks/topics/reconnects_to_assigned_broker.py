@@ -174,8 +174,9 @@ class _Records:
         of the partitions), and none on it was excused.
         """
         timeline, opening = self._timeline, set[int]()
-        failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in _opens_lazily(timeline)}
         events, found = timeline.events, dict[str, list[Frame]]()
+        lazy = (call for call in events.invokes("open_producer") if timeline.opens_lazily(call.handle))
+        failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in lazy}
         steps: list[Event] = [*events.frames("LOOKUP"), *events.invokes(*OPENS), *events.completions(*OPENS)]
         for event in in_order(steps):
             if isinstance(event, Invoke):
@@ -200,12 +201,6 @@ class _Records:
             if between(record.excuses, since, at):
                 return True
         return False
-
-
-def _opens_lazily(timeline: Timeline) -> Iterator[Invoke]:
-    for call in timeline.events.invokes("open_producer"):
-        if timeline.view.producer_setting(call.handle or 0, "lazy_start_partitioned_producers") is True:
-            yield call
 
 
 @check("topics.reconnects-to-assigned-broker")
