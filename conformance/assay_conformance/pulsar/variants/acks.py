@@ -11,6 +11,7 @@ from assay_conformance.client.entries import Position
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.handler import Phase
 from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.seeking import Place
 from assay_conformance.client.values import Done, Result
 from assay_conformance.wire import BaseCommand, message_id
 
@@ -75,6 +76,41 @@ class AcksBehindSubscribe(Consumer):
         super()._turned_away(refusal)
         if isinstance(self._acks, _EarlyAcks):
             self._acks.turned_away()
+
+
+class _AcksOfSeeking(AckGroup):
+    @property
+    def _may_leave(self) -> bool:
+        outlet = self._outlet
+        waits = isinstance(outlet, AcksBehindSeek) and outlet.keeps_acks
+        return super()._may_leave and (self._awaits_answer or not waits)
+
+
+class AcksBehindSeek(Consumer):
+    """Acknowledgments pending at a seek are sent when the broker has closed the consumer for it, and dropped there."""
+
+    as_in = "Java client, ConsumerImpl: seekAsyncInternal; C++ client, ConsumerImpl: seekAsyncInternal (flushAndClean)"
+    within = ("seek.discards-prefetched",)
+    also = (_AcksOfSeeking,)
+
+    keeps_acks = False
+
+    def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
+        def ended(result: Result) -> None:
+            self._send_kept()
+            sought(result)
+
+        self.keeps_acks = True
+        super().seek(place, ended)
+
+    def closed_by_broker(self, assigned_url: str | None) -> None:
+        self._send_kept()
+        super().closed_by_broker(assigned_url)
+
+    def _send_kept(self) -> None:
+        if self.keeps_acks:
+            self.keeps_acks = False
+            self._acks.flush()
 
 
 class NonPersistentNotAcked(Consumer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.conformance.pulsar._trials import judged
-from tests.conformance.pulsar.seek._histories import reading, sought
+from tests.conformance.pulsar.seek._histories import asks, reading, sought
 
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.pulsar.checks.seek.discards_prefetched import discards_prefetched
@@ -90,6 +90,21 @@ def test_acknowledgment_behind_a_seek_is_found() -> None:
     sought(story, 1)
     story.ack_frame(0)
     assert judged(discards_prefetched, story)[0] == ["acked-behind-seek"]
+
+
+@pytest.mark.parametrize(("closed", "codes"), [(True, []), (False, ["acked-behind-seek"])])
+def test_acknowledgment_of_a_consumer_that_the_broker_has_closed_is_dropped(closed: bool, codes: list[str]) -> None:
+    """Java and C++ clients flush behind the answer to a SEEK: by then the broker has no such consumer."""
+    story = reading(0, 1)
+    _acked(story)
+    invoke, _ = asks(story, 1)
+    if closed:
+        story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.ack_frame(0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed()
+    story.complete(invoke)
+    assert judged(discards_prefetched, story)[0] == codes
 
 
 def test_acknowledgment_asked_for_again_behind_a_seek() -> None:

@@ -130,11 +130,20 @@ def _received(held: _Held, sought: Sought, event: Received) -> Says:
 
 def _acked(held: _Held, sought: Sought | None, ack: Frame, named: frozenset[Entry]) -> Says:
     command = None if sought is None or sought.beside else sought.command
-    if sought is None or command is None or ack.seq < command.seq:
+    if sought is None or command is None or ack.seq < command.seq or _is_without_consumer(sought, ack):
         return
     stale = sorted(entry for entry in named & held.stale if not held.came_again(entry, command))
     if stale:
         yield _acked_behind(sought, command, stale[0], ack)
+
+
+def _is_without_consumer(sought: Sought, ack: Frame) -> bool:
+    """Return whether an ACK left between the broker's CLOSE_CONSUMER for the seek and the next SUBSCRIBE.
+
+    The broker drops it, for it has no such consumer (ServerCnx: closeConsumer, handleAck).
+    """
+    back = next(sought.sessions(), None)
+    return sought.closed is not None and sought.closed.seq < ack.seq and (back is None or ack.seq < back.request.seq)
 
 
 def _acked_behind(sought: Sought, command: Frame, entry: Entry, ack: Frame) -> Breach:
