@@ -148,6 +148,8 @@ def _at_once(scene: Scene, plan: Schedule, client: int, phase: Phase) -> tuple[F
         return ()
     plan.wait_ops(handle)
     if phase is Phase.OPENING:
+        # A Java consumer of a pattern may be open before it asks to watch topics (PatternMultiTopicsConsumerImpl).
+        plan.wait_fired(0)
         return ()
     if scene.uses is _send:
         plan.wait_ops(plan.send(handle))
