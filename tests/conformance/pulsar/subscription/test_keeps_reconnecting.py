@@ -145,6 +145,15 @@ def test_lookup_that_was_answered_and_led_to_nothing_is_found() -> None:
     assert story.judged()[0] == ["stayed-away"]
 
 
+def test_receive_of_what_had_come_before_the_trouble_reports_nothing() -> None:
+    """pulsar-client-go 0.21.0 gives up over ConsumerBusy, hands over what it has prefetched, and fails then."""
+    story = _refused("ConsumerBusy")
+    story.after(9_000)
+    story.complete(story.invoke("receive", CONSUMER, args={"count": 2}), count=2)
+    assert trial(keeps_reconnecting, story.done()).findings == []
+    assert story.judged()[0] == ["stayed-away"]
+
+
 def test_receive_that_fails_reports_the_end() -> None:
     assert _refused().judged(outcome=Outcome.FAIL)[0] == []
 

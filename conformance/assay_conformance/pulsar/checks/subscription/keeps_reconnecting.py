@@ -46,12 +46,13 @@ def _away(timeline: Timeline) -> Iterator[Interruption]:
 @check("subscription.keeps-reconnecting", of=_away)
 def keeps_reconnecting(timeline: Timeline, interruption: Interruption) -> Says:
     """subscription.keeps-reconnecting: a consumer that the application has not closed comes back, whether or not it is
-    received from, or the next receive fails. So this is judged where the application receives afterwards."""
+    received from, or the next receive fails. So this is judged where the application receives afterwards, unless all
+    that it gets had come before: one that has given up may hand that over first."""
     yield from (Exercised(attempt) for attempt in interruption.own_attempts)
     handle, closing = interruption.owner.handle, interruption.owner.closing
     receives = between(timeline.events.completions_of(handle, *_RECEIVES), interruption.event, closing)
     failed = between(timeline.once(_failed).get(handle, ()), interruption.event, closing)
-    is_asked = any(called_ns(end) > interruption.event.t_ns + IN_FLIGHT_NS for end in reversed(receives))
+    is_asked = any(_asks(timeline, interruption, end) for end in reversed(receives))
     until_ns = interruption.given_up_ns(timeline) if is_asked and not failed else None
     if until_ns is not None:
         yield breach(
@@ -61,6 +62,22 @@ def keeps_reconnecting(timeline: Timeline, interruption: Interruption) -> Says:
             f"by {ms(until_ns)}, and a receive succeeded",
             *(interruption.event, receives[-1]),
         )
+
+
+def _asks(timeline: Timeline, interruption: Interruption, end: Completion) -> bool:
+    """Return whether a receive waited for what had not come when the trouble began."""
+    if called_ns(end) <= interruption.event.t_ns + IN_FLIGHT_NS:
+        return False
+    consumer = interruption.owner
+    sessions = consumer.sessions if isinstance(consumer, Consumer) else ()
+    came = (timeline.consumer_sessions.frames(session, "MESSAGE") for session in sessions)
+    return end.op in timeline.once(_starved) or any(between(some, interruption.event, end) for some in came)
+
+
+def _starved(timeline: Timeline) -> frozenset[int]:
+    """Return the operations of receives that got less than they asked for."""
+    batches = timeline.events.completions("batch_receive")
+    return frozenset(end.op for end in (*timeline.starved, *(end for end in batches if not end.count)))
 
 
 def _failed(timeline: Timeline) -> dict[int | None, list[Completion]]:
