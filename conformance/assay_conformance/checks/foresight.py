@@ -92,6 +92,8 @@ class Foresight:
     """Handle of a producer or client -> the producers that are gone once it is closed."""
     _opened: dict[int, int] = field(default_factory=dict)
     """Producer handle -> `seq` of the end of its opening."""
+    _closed_while_opening: set[int] = field(default_factory=set)
+    """Producers that were closed, or whose client was, before their opening ended: a client may go on with it."""
     _sessions: list[_Session] = field(default_factory=list)
     _sessions_on: dict[int, list[_Session]] = field(default_factory=dict)
     """By connection."""
@@ -184,11 +186,19 @@ class Foresight:
             # One that failed to open may have opened on some partitions, and stays a candidate.
             if event.producer_name:
                 self._given_names[handle] = event.producer_name
+            if handle in self._closed_while_opening:
+                self._is_gone(handle)
         elif event.verb == "send" and event.outcome is not Outcome.OK:
             self.failed_sends.setdefault(handle, []).append(event)
         elif event.verb == "close" and event.outcome is Outcome.OK:
             for gone in self._ends_with.get(handle, ()):
-                self._openings_on.get(self._full_topic(self._openings[gone]), {}).pop(gone, None)
+                if gone in self._opened:
+                    self._is_gone(gone)
+                else:
+                    self._closed_while_opening.add(gone)
+
+    def _is_gone(self, handle: int) -> None:
+        self._openings_on.get(self._full_topic(self._openings[handle]), {}).pop(handle, None)
 
     def _closed(self, event: Closed) -> None:
         for session in self._sessions_on.pop(event.conn, ()):

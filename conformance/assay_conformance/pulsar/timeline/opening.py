@@ -36,6 +36,10 @@ class Opening(Producing):
         consumer = self.consumer(handle)
         return self.openings.get(-1 if handle is None else handle) if consumer is None else consumer.invoke
 
+    def client_opening(self, opening: Invoke) -> Invoke | None:
+        """Return the call that opened the client of a producer or consumer."""
+        return self._tracker.foresight.clients.get(opening.args.get("client", -1))
+
     def failed_to_open(self, handle: int | None, by: Event | None = None) -> bool:
         """Return whether the call that opened a producer or consumer failed, or had by an event: there is none then."""
         call = self.opening_of(handle)

@@ -44,6 +44,16 @@ def test_call_that_succeeds_is_judged() -> None:
     assert trial(failure_needs_cause, story.done()).exercised == 3  # With both that opened.
 
 
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.UNKNOWN, []), (Outcome.OK, ["failed-without-cause"])])
+def test_client_that_did_not_open_opens_nothing(outcome: Outcome, codes: list[str]) -> None:
+    """pulsar-rs 6.9.1 connects as its client opens, and has none if that fails."""
+    story = Script()
+    story.complete(story.invoke("open_client", 1), outcome)
+    opening = story.after(500).invoke("open_consumer", CONSUMER, args={"client": 1, "topics": ["t"]})
+    story.complete(opening, Outcome.FAIL, error=ErrorClass.CLOSED)
+    assert [finding.code for finding in trial(failure_needs_cause, story.done()).findings] == codes
+
+
 def test_error_of_the_broker_is_a_cause() -> None:
     story = _Story()
     call = story.invoke("seek", CONSUMER)

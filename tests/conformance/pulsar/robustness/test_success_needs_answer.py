@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.history.script import CONSUMER, NAME, PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.robustness.success_needs_answer import success_needs_answer
 
@@ -53,6 +55,22 @@ def test_seek_that_asks_for_nothing_is_found() -> None:
     story = _Story()
     story.complete(story.call)
     assert story.judged()[0] == ["never-asked"]
+
+
+@pytest.mark.parametrize(("again", "codes"), [(True, []), (False, ["against-error"])])
+def test_producer_may_open_behind_the_close_of_its_client(again: bool, codes: list[str]) -> None:
+    """pulsar-rs 6.9.1 goes on with an opening that was under way as its client was closed."""
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t", "client": 7})
+    story.connected()
+    request = story.producer_asks()
+    story.down("ERROR", request_id=request.request_id, fields={"error": "ProducerBlockedQuotaExceededException"})
+    story.complete(story.invoke("close", 7, args={"handle": 7}))
+    if again:
+        story.after(5_000).producer_ready()
+    story.complete(opening, producer_name=NAME)
+    check = trial(success_needs_answer, story.done())
+    assert [finding.code for finding in check.findings] == codes
 
 
 def test_seek_that_fails_over_an_error_is_right() -> None:

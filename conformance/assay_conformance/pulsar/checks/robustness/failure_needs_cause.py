@@ -130,7 +130,8 @@ def _is_in_the_way(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     if _sends_letters(timeline, end):
         return True
     topics = topics_of(timeline, opening)
-    if end.verb not in OPENS and _had_not_opened(timeline, opening, call):
+    needed = timeline.client_opening(opening) if end.verb in OPENS else opening
+    if needed is not None and _had_not_opened(timeline, needed):
         return True
     is_well = end.verb not in OPENS and _is_well(timeline, handle, topics, opening, call)
     if end.verb == "close" and not is_well:
@@ -177,8 +178,8 @@ def _waits_for_sends(timeline: Timeline, call: Invoke, end: Completion) -> bool:
     return end.verb == "flush" and any(True for _ in earlier)
 
 
-def _had_not_opened(timeline: Timeline, opening: Invoke, call: Invoke) -> bool:
-    """Return whether what the call is about was never open: why is another call's matter."""
+def _had_not_opened(timeline: Timeline, opening: Invoke) -> bool:
+    """Return whether what a call is about, or opens something with, was never open: why is another call's matter."""
     opened = timeline.end_of(opening.op)
     return opened is None or opened.outcome is not Outcome.OK
 
