@@ -29,6 +29,8 @@ class Lack(StrEnum):
     """Sends whose ends the client reports, in an order of its own; others resolve futures of the application."""
     TOPIC_MIGRATION = "topic_migration"
     """Protocol version 20, from which on brokers report that a topic goes to another cluster."""
+    ASSIGNED_BROKER = "assigned_broker"
+    """The fields of CLOSE_PRODUCER and CLOSE_CONSUMER that name the new owner of a topic."""
     BATCH_INDEX = "batch_index"
     """The place in its batch in the id of a message."""
     REDELIVERY_COUNT = "redelivery_count"
