@@ -23,6 +23,7 @@ class SpeaksProtocolVersion12(Connection):
 
 class _ConsumerThatLooksUp(Consumer):
     def closed_by_broker(self, assigned_url: str | None) -> None:
+        del assigned_url
         super().closed_by_broker(None)
 
 
@@ -36,4 +37,5 @@ class KnowsNoAssignedBroker(Producer):
     declares: ClassVar = {"lacks": frozenset({Lack.ASSIGNED_BROKER})}
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
+        del assigned_url
         super().closed_by_broker(None)
