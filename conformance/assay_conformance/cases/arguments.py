@@ -172,6 +172,8 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
             "topics": TOPICS,
             "subscription": TEXT,
             "pattern": TEXT,
+            "start_of": HANDLE,
+            "start_delivery": NUMBERED,
             **_LISTENERS,
             **_ON_CLOSED,
             "config": _CONFIG,
@@ -205,12 +207,14 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
         {"consumer": HANDLE}, {**_NAMED, **_INSIDE, **_IN_CALLBACK, **_ON_CLOSED, "cumulative": FLAG, "of": HANDLE}
     ),
     (Who.AGENT, "nack"): Verb({"consumer": HANDLE}, {**_NAMED, **_INSIDE}),
+    (Who.AGENT, "redeliver_all"): _ON_CONSUMER,
     (Who.AGENT, "reconsume_later"): Verb({"consumer": HANDLE}, {**_NAMED, "delay_ms": MS}),
     (Who.AGENT, "value"): Verb({"consumer": HANDLE}, _NAMED),
     (Who.AGENT, "seek"): Verb(
         {"consumer": HANDLE}, {"delivery": NUMBERED, "publish_time_ms": MOMENT, **_IN_CALLBACK, **_ON_CLOSED}
     ),
     (Who.AGENT, "has_message_available"): _ON_CONSUMER,
+    (Who.AGENT, "last_message_id"): _ON_CONSUMER,
     (Who.AGENT, "unsubscribe"): Verb({"consumer": HANDLE}, _ON_CLOSED),
     (Who.AGENT, "pause"): _ON_CONSUMER,
     (Who.AGENT, "resume"): _ON_CONSUMER,

@@ -138,14 +138,17 @@ class Schedule:
         pattern: str = "",
         listener: bool = False,
         state_listener: bool = False,
+        start: tuple[int, int] | None = None,
         wait: bool = True,
         **config: ConfigValue,
     ) -> int:
-        """Open a consumer. With a `pattern` (of local names) `topic` says which topics of the Case match it."""
+        """Open a consumer. With a `pattern` (of local names) `topic` says which topics of the Case match it; `start` is
+        for a reader that begins at a message: the handle of who received it, and the number of that delivery."""
         topics = [topic] if isinstance(topic, str) else list(topic)
         args: dict[str, Any] = {"client": client, "topics": topics, "subscription": subscription}
         more = {"pattern": pattern, "listener": listener, "state_listener": state_listener}
         args |= {name: value for name, value in more.items() if value}
+        args |= {} if start is None else {"start_of": start[0], "start_delivery": start[1]}
         return self._open("open_consumer", args, config, wait)
 
     def table_view(
@@ -232,8 +235,15 @@ class Schedule:
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
         return self.agent("seek", {"consumer": consumer, **target, **_in_callback(in_callback)})
 
+    def redeliver_all(self, consumer: int) -> int:
+        """Have everything that is not acknowledged delivered again."""
+        return self.agent("redeliver_all", {"consumer": consumer})
+
     def has_message_available(self, consumer: int) -> int:
         return self.agent("has_message_available", {"consumer": consumer})
+
+    def last_message_id(self, consumer: int) -> int:
+        return self.agent("last_message_id", {"consumer": consumer})
 
     def reconsume_later(
         self, consumer: int, delay_ms: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()

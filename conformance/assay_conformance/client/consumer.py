@@ -25,7 +25,7 @@ from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Result
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, MessageId
 from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
@@ -89,6 +89,10 @@ class Consumer(Handler):
 
     # --- from the subscription ---
 
+    def begin_at(self, place: Place) -> None:
+        if self._reading is not None:
+            self._reading = self._reading.moved(place)
+
     def handed_over(self, inbound: Inbound) -> Handed:
         """Hand a message over to the application."""
         version = inbound.metadata.schema_version
@@ -126,6 +130,9 @@ class Consumer(Handler):
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)
+
+    def redeliver_all(self) -> None:
+        self._redelivery.everything()
 
     def reconsume_later(self, handed: Handed, delay_ms: int, ended: Callable[[Result], None]) -> None:
         """Post a copy of it to come again later; it is acknowledged when that is done, and redelivered otherwise."""
@@ -173,22 +180,42 @@ class Consumer(Handler):
         With `readable`, one that came and could not be read is none.
         """
         reading = self._reading
-        if reading is None or not self.ready:
-            text = "the consumer is not connected" if reading is not None else "only a reader can be asked"
-            on_answer(
-                Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True)
-            )
+        if reading is None:
+            on_answer(Failed(ErrorClass.INVALID_CONFIG, "only a reader can be asked", certain=True))
+            return
+
+        def answered(answer: Frame | Failed) -> None:
+            if isinstance(answer, Failed):
+                on_answer(answer)
+            else:
+                is_read = readable and position_of(answer.body.last_message_id) <= self._arrivals.unreadable
+                on_answer(reading.has_more(answer.body) and not is_read)
+
+        self._ask_for_last(answered)
+
+    def last_message_id(self, ended: Callable[[Result], None]) -> None:
+        """Call `ended` with the id of the last message of the topic."""
+
+        def answered(answer: Frame | Failed) -> None:
+            if isinstance(answer, Failed):
+                ended(answer)
+                return
+            last = answer.body.last_message_id
+            ended(Done(message_id=MessageId(*position_of(last), self.partition, last.batch_index, 0)))
+
+        self._ask_for_last(answered)
+
+    def _ask_for_last(self, on_answer: Callable[[Frame | Failed], None]) -> None:
+        """Call `on_answer` with the broker's answer about the last message of the topic."""
+        if not self.ready:
+            on_answer(Failed(ErrorClass.TRANSPORT, "the consumer is not connected", certain=True))
             return
         if self.version < LAST_ID_SINCE:
             on_answer(Failed(ErrorClass.OTHER, "the broker is too old to be asked for its last message", certain=True))
             return
 
         def answered(answer: Frame | Refusal) -> None:
-            if isinstance(answer, Refusal):
-                on_answer(answer.failed())
-            else:
-                is_read = readable and position_of(answer.body.last_message_id) <= self._arrivals.unreadable
-                on_answer(reading.has_more(answer.body) and not is_read)
+            on_answer(answer.failed() if isinstance(answer, Refusal) else answer)
 
         self.ask(
             lambda request_id: command(

@@ -41,10 +41,18 @@ _SHUT_DOWN = Failed(ErrorClass.CLOSED, "the client was closed", certain=True)
 class _Slot:
     """One handle: what it holds once that is known, the call that opens it, and the calls that wait for it."""
 
-    def __init__(self, op: int, *, listens: bool = False, states: StateListener | None = None) -> None:
+    def __init__(
+        self,
+        op: int,
+        *,
+        listens: bool = False,
+        states: StateListener | None = None,
+        start: MessageId | None = None,
+    ) -> None:
         self.op = op
         self.listens = listens
         self.states = states
+        self.start = start
         self.updated: Updated | None = None
         self.held: Publisher | Subscription | None = None
         self.abandoned = False
@@ -150,18 +158,19 @@ class ClientCore:
         pattern: str = "",
         listener: bool = False,
         states: StateListener | None = None,
+        start: MessageId | None = None,
     ) -> None:
         """Open a consumer of these topics, or of those that match `pattern`.
 
         The operation ends when every topic and partition is subscribed; with a pattern, all topics that match it now.
         `listener`: each delivery is a call of a handler, whose end `handler_returned` reports. `states` is called with
-        each change of the active consumer.
+        each change of the active consumer. `start`: the message after which a reader begins.
         """
         self._shared.now_ns = now_ns
         if (failed := self._validation.consumer(settings)) is not None:
             self._shared.sink.completed(op, failed)
             return
-        slot = self._slots[handle] = _Slot(op, listens=listener, states=states)
+        slot = self._slots[handle] = _Slot(op, listens=listener, states=states, start=start)
         if settings.retry_letters and topics:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
         if pattern:
@@ -212,6 +221,8 @@ class ClientCore:
                 held.report_states(slot.states)
             if slot.updated is not None and isinstance(held, TableView):
                 held.listen_to_values(slot.updated)
+            if slot.start is not None:
+                held.begin_at(slot.start)
             self._fill(slot, held)
             held.start(matches)
 
@@ -283,6 +294,10 @@ class ClientCore:
     def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))
 
+    def redeliver_all(self, op: int, consumer: int, now_ns: int) -> None:
+        """Have every message that is not acknowledged delivered again."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.redeliver_all(op))
+
     def value(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         """Read the values of these deliveries."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.value(op, numbers))
@@ -306,6 +321,10 @@ class ClientCore:
     def has_message_available(self, op: int, consumer: int, now_ns: int) -> None:
         """Ask whether a message is after the last one delivered; the operation ends with `values = {available}`."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.has_message_available(op))
+
+    def last_message_id(self, op: int, consumer: int, now_ns: int) -> None:
+        """Ask for the last message of a consumer's topic; the operation ends with its id."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.last_message_id(op))
 
     def pause(self, op: int, consumer: int, now_ns: int) -> None:
         """Ask the broker for no more messages until `resume`."""

@@ -86,6 +86,15 @@ class Redelivery(Generic[M]):
         if self._outlet.ready:
             self._request([message_id(*position) for position in entry.positions])
 
+    def everything(self) -> None:
+        """Ask for all that is not acknowledged, and forget what had been prefetched of it. What was nacked keeps its
+        delay: it may be asked for a second time."""
+        if not self._outlet.ready:
+            return
+        self._request([], None if self._settings.individual_redelivery else self._new_epoch())
+        self._held.clear()
+        self._all_again()
+
     def lost(self) -> None:
         """Drop what waits for its time-out: the broker delivers it again by itself. Nacks keep their delay."""
         self._held.clear()
@@ -123,9 +132,7 @@ class Redelivery(Generic[M]):
         if not self._outlet.ready:
             return
         if not (self._settings.individual_redelivery if nacked else self._times_out_one_by_one):
-            self._request([], self._new_epoch())
-            self._held.clear()
-            self._all_again()
+            self.everything()
             return
         left = [message for message in due if not self._move_to_dead_letter(message.entry)]
         ids = [named for message in left for named in self._named(message, nacked=nacked)]

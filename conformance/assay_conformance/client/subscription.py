@@ -105,6 +105,12 @@ class Subscription:
         """Call the application with each change of the active consumer, from now on."""
         self._states = states
 
+    def begin_at(self, id: MessageId) -> None:
+        """Begin after this message, or with it: of a reader, before it starts."""
+        index = id.batch_index if id.batch_index >= 0 else None
+        for consumer in self.consumers:
+            consumer.begin_at(Place((id.position,), index, id.batch_size))
+
     # --- from the application ---
 
     def handler_returned(self, *, raised: bool) -> None:
@@ -171,6 +177,15 @@ class Subscription:
             each.consumer.nack(each)
         self._shared.sink.completed(op, Done())
 
+    def redeliver_all(self, op: int) -> None:
+        """Request all that is unacknowledged, on each topic that is subscribed; elsewhere it comes by itself."""
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+            return
+        for consumer in self.consumers:
+            consumer.redeliver_all()
+        self._shared.sink.completed(op, Done())
+
     def value(self, op: int, numbers: Sequence[int]) -> None:
         """Read the values of deliveries; the operation ends when all can be read, or with the first that cannot."""
         handed = self._named(op, numbers)
@@ -235,6 +250,15 @@ class Subscription:
 
         for consumer in self.consumers:
             consumer.has_more(one)
+
+    def last_message_id(self, op: int) -> None:
+        completed = partial(self._shared.sink.completed, op)
+        if self._closed:
+            completed(_CLOSED)
+        elif len(self.consumers) != 1:
+            completed(Failed(ErrorClass.INVALID_CONFIG, "only one topic has a last message", certain=True))
+        else:
+            self.consumers[0].last_message_id(completed)
 
     def _place(self, consumer: Consumer, id: MessageId) -> Place:
         """Return the place of a message. The first chunk of a chunked one is known only from its delivery."""

@@ -21,8 +21,10 @@ from assay_conformance.machines.operations import (
 )
 from assay_conformance.machines.script import MAX_HANDLES, Script, pick
 from assay_conformance.model.agent import HandlerAct
-from assay_conformance.model.case import Who
+from assay_conformance.model.case import Config, Who
 from assay_conformance.model.policy import BrokerSettings
+
+_READER: Config = {"durable": False, "subscription_type": "exclusive"}
 
 _INSIDE = ("ack", "ack", "nack", "ack", "close", "ack")
 """What an application calls in a handler."""
@@ -57,11 +59,11 @@ class Consumers:
         if self.open and self.script.terms.subscription_type == "exclusive":
             self._join(next(iter(self.open.values())), act.who)
 
-    def _join(self, way: Way, client: int) -> int:
+    def _join(self, way: Way, client: int, **start: int) -> int:
         more = {"pattern": way.pattern} if way.pattern else {}
         config = {"config": dict(way.config)} if way.config else {}
         listener = {"listener": True} if self._listens else {}
-        args = {"topics": list(way.topics), "subscription": way.subscription, **more, **listener, **config}
+        args = {"topics": list(way.topics), "subscription": way.subscription, **more, **listener, **config, **start}
         return self.script.open("open_consumer", client, args)
 
     @property
@@ -161,6 +163,23 @@ class Consumers:
         if self.open[consumer].is_reader:
             self.script.awaited("has_message_available", {"consumer": consumer})
 
+    def _ask_for_last(self, consumer: int, _: Act) -> None:
+        way = self.open[consumer]
+        if way.is_of_one_topic and not way.is_reader and not self.script.terms.partitions:
+            self.script.awaited("last_message_id", {"consumer": consumer})
+
+    def _read_from(self, consumer: int, act: Act) -> None:
+        """Open a reader at a message that a consumer received; if it did not, the step is skipped."""
+        way = self.open[consumer]
+        if not way.is_of_one_topic or self.script.terms.partitions or len(self.open) >= MAX_HANDLES:
+            return
+        own = Way(way.topics, f"from-{len(self.script.belongs)}", config={**_READER, "start_inclusive": act.size == 0})
+        self.open[self._join(own, act.who, start_of=consumer, start_delivery=act.number)] = own
+
+    def _redeliver_all(self, consumer: int, _: Act) -> None:
+        if not self.open[consumer].is_reader:
+            self.script.step(Who.AGENT, "redeliver_all", consumer=consumer)
+
     def _seek(self, consumer: int, act: Act) -> None:
         if self.open[consumer].is_of_one_topic:
             self.script.awaited("seek", {"consumer": consumer, "delivery": act.number})
@@ -212,9 +231,12 @@ _ACTS: Mapping[Operation, Callable[[Consumers, int, Act], None]] = {
     Operation.SEEK: Consumers._seek,
     Operation.SEEK_TIME: Consumers._seek_time,
     Operation.SEEK_TWICE: Consumers._seek_twice,
+    Operation.REDELIVER_ALL: Consumers._redeliver_all,
     Operation.RECEIVE: Consumers._receive,
     Operation.LISTEN: Consumers._listen,
     Operation.ASK_FOR_MORE: Consumers._ask_for_more,
+    Operation.ASK_FOR_LAST: Consumers._ask_for_last,
+    Operation.READ_FROM: Consumers._read_from,
     Operation.CLOSE_CONSUMER: Consumers._close,
     Operation.UNSUBSCRIBE: Consumers._unsubscribe,
     Operation.CALL_INSIDE: Consumers._call_inside,

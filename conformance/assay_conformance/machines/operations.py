@@ -103,12 +103,15 @@ class Operation(StrEnum):
     NACK = "nack"
     NACK_FIRST = "nack-first"
     NACK_ALL = "nack-all"
+    REDELIVER_ALL = "redeliver-all"
     LATER = "later"
     LISTEN = "listen"
     SEEK = "seek"
     SEEK_TIME = "seek-time"
     SEEK_TWICE = "seek-twice"
     ASK_FOR_MORE = "ask-for-more"
+    ASK_FOR_LAST = "ask-for-last"
+    READ_FROM = "read-from"
     OPEN_BESIDE = "open-beside"
     OPEN_ODD = "open-odd"
     PAUSE = "pause"
@@ -142,6 +145,7 @@ NEEDS: Mapping[Operation, str] = {
     Operation.NACK: "nack_delay",
     Operation.NACK_FIRST: "nack_delay",
     Operation.NACK_ALL: "nack_delay",
+    Operation.REDELIVER_ALL: "redeliver_all",
     Operation.LATER: "retry_letter",
     Operation.UNSUBSCRIBE: "unsubscribe",
     Operation.SEEK: "seek",
@@ -149,6 +153,8 @@ NEEDS: Mapping[Operation, str] = {
     Operation.SEEK_TWICE: "seek",
     Operation.MIGRATE: "resend_pending",
     Operation.ASK_FOR_MORE: "has_message_available",
+    Operation.ASK_FOR_LAST: "last_message_id",
+    Operation.READ_FROM: "start_message_id",
     Operation.SEND_AGAIN: "explicit_sequence_id",
     Operation.PAUSE_HANDLER: "listener_pause",
     Operation.RESUME_HANDLER: "listener_pause",
@@ -194,10 +200,12 @@ OF_SEEKERS = frozenset({Operation.SEEK, Operation.SEEK_TIME, Operation.SEEK_TWIC
 OF_LOGS = OF_SEEKERS | {
     *(Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO, Operation.ACK_OF_ANOTHER, Operation.ACK_UP_TO_ANOTHER),
     *(Operation.NACK, Operation.NACK_FIRST, Operation.NACK_ALL, Operation.LATER),
+    Operation.REDELIVER_ALL,
 }
 """Of no use where nothing is kept."""
 OF_CONSUMERS = OF_LOGS | {
-    *(Operation.RECEIVE, Operation.LISTEN, Operation.ASK_FOR_MORE),
+    *(Operation.RECEIVE, Operation.LISTEN, Operation.ASK_FOR_MORE, Operation.ASK_FOR_LAST),
+    Operation.READ_FROM,
     *(Operation.CLOSE_CONSUMER, Operation.UNSUBSCRIBE),
     *(Operation.CALL_INSIDE, Operation.PAUSE_HANDLER, Operation.RESUME_HANDLER),
     Operation.READ_VALUES,

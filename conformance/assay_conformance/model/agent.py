@@ -210,6 +210,9 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     client's affair. A client whose reader has fewer options than its consumer says so in `[config.reader]` of
     agent.toml.
 
+    A reader with a `start_message_id` (capability `start_message_id`, since 1.1) begins after that message, or with it
+    where `start_inclusive` says so, in place of `initial_position`.
+
     With `listener` (capability `message_listener`, since 1.1) the client gets a message handler of the agent's, and
     hands messages over by calling it. A handler call does nothing, and does not return, before a `receive` asks for it:
     see there. One at a time of those that nobody has asked for reports that it began; others report nothing. What a
@@ -229,6 +232,7 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
     pattern: str = ""
     listener: bool = False
     state_listener: bool = False
+    start_message_id: MessageId | None = None
 
 
 class HandlerAct(StrEnum):
@@ -341,6 +345,14 @@ class Nack(_Command, frozen=True, tag="nack"):
     inside: Positive | None = None
 
 
+class RedeliverAll(_Command, frozen=True, tag="redeliver_all"):
+    """Have every delivery of this consumer that is not acknowledged delivered again: Java's and C++'s
+    `redeliverUnacknowledgedMessages`. `ok` when the client has taken the call. (Capability `redeliver_all`, since
+    1.1.)"""
+
+    consumer: Unsigned
+
+
 class ReconsumeLater(_Command, frozen=True, tag="reconsume_later"):
     """Have deliveries of this consumer come again after a delay, by way of its retry letter topic."""
 
@@ -371,6 +383,13 @@ class Seek(_Command, frozen=True, tag="seek"):
 
 class HasMessageAvailable(_Command, frozen=True, tag="has_message_available"):
     """Whether a reader has more to read; `ok` with `values = {available}`."""
+
+    consumer: Unsigned
+
+
+class LastMessageId(_Command, frozen=True, tag="last_message_id"):
+    """The id of the last message of a consumer's or reader's topic, as the broker knows it: `ok` with `message_id`.
+    (Capability `last_message_id`, since 1.1.)"""
 
     consumer: Unsigned
 
@@ -457,10 +476,12 @@ Command = (
     | Consume
     | Ack
     | Nack
+    | RedeliverAll
     | ReconsumeLater
     | Value
     | Seek
     | HasMessageAvailable
+    | LastMessageId
     | Unsubscribe
     | Pause
     | Resume

@@ -51,13 +51,14 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fal
 
     @property
     def position(self) -> Position:
-        """Ordered: what is before the first entry of a ledger travels as entry 2^64-1, and is entry -1."""
-        return (self.ledger, self.entry if self.entry < NO_ENTRY else -1)
+        """Ordered: what is before the first entry of a ledger travels as entry 2^64-1, and is entry -1; what is before
+        all ledgers likewise."""
+        return (_signed(self.ledger), _signed(self.entry))
 
     @property
     def name(self) -> str:
         """How sentences call its entry."""
-        return f"{self.ledger}:{self.entry}"
+        return "{}:{}".format(*self.position)
 
     @property
     def full_name(self) -> str:
@@ -67,7 +68,11 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fal
     @property
     def is_duplicate_marker(self) -> bool:
         """True for (-1, -1), which travels as 2^64-1: the receipt of a deduplicated SEND."""
-        return self.ledger in (-1, NO_ENTRY)
+        return _signed(self.ledger) == -1
+
+
+def _signed(number: int) -> int:
+    return number if number < NO_ENTRY else -1
 
 
 class Identity(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -117,6 +117,8 @@ class Calls:
     def open_consumer(self, step: Step) -> Iterator[Line]:
         if step.args.get("listener") or step.args.get("state_listener"):
             raise UsageError("a listener has no stand-alone form")
+        if "start_of" in step.args:
+            raise UsageError("a reader that begins at a message has no stand-alone form")
         topics = [NAMESPACE + name for name in named_topics(step.args, self._case.topology.topics[0].name)]
         config = {**self._asked["consumer"], **step.args.get("config", {})}
         client = self._handle(step, "client")
@@ -172,8 +174,14 @@ class Calls:
         verb, place = ("message", "delivery") if "delivery" in step.args else ("time", "publish_time_ms")
         yield Made((called(f"seek_to_{verb}", self._handle(step, "consumer"), step.args[place]),), "seeking")
 
+    def redeliver_all(self, step: Step) -> Iterator[Line]:
+        yield Made((called("redeliver_everything", self._handle(step, "consumer")),), "redelivering")
+
     def has_message_available(self, step: Step) -> Iterator[Line]:
         yield Made((called("has_message_available", self._handle(step, "consumer")),), "asking")
+
+    def last_message_id(self, step: Step) -> Iterator[Line]:
+        yield Made((called("last_message_id", self._handle(step, "consumer")),), "asking")
 
     def _handle(self, step: Step, role: str) -> Text:
         return Text(self.handles.asked(step.args[role]))
@@ -246,8 +254,10 @@ VERBS: Mapping[tuple[Who, str], Write] = {
     (Who.AGENT, "receive"): Calls.receive,
     (Who.AGENT, "ack"): Calls.ack,
     (Who.AGENT, "nack"): Calls.nack,
+    (Who.AGENT, "redeliver_all"): Calls.redeliver_all,
     (Who.AGENT, "seek"): Calls.seek,
     (Who.AGENT, "has_message_available"): Calls.has_message_available,
+    (Who.AGENT, "last_message_id"): Calls.last_message_id,
     **{(Who.BROKER, verb): Calls.broker for verb in STEPS},
     (Who.BENCH, "heal"): Calls.heal,
     (Who.WAIT, "ops"): Calls.wait_ops,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.lines import HandleEnd, Line, Unit
 from assay_conformance.checks.send_queue import SendQueue, Turns
+from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -113,6 +114,11 @@ class ConsumerSession:
     def is_there(self, at: Event) -> bool:
         """Return whether it was admitted at an event, and had not ended."""
         return self.was_admitted(at) and not self.had_ended(at)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Its subscription gives everything to one consumer, in order, and redelivers all or nothing."""
+        return self.request.fields.get("subType") in ORDERED_TYPES
 
     @property
     def is_return(self) -> bool:

@@ -47,8 +47,8 @@ class Sorted:
     `first_stored`: topic -> partition -> number of its first entry. `ends`: operation -> how it ended. `read_back`:
     names of topics. `parted`: producer handle -> what ends it: its close or its client's is asked for, or its process
     dies. `names`: what producers were named, or asked to be. `sends`: how often a message was written. `troubles`:
-    faults, steps of the broker, ends of connections and agents, and what the broker closed. `chunks_sent`: to
-    consumers.
+    faults, steps of the broker, ends of connections and agents, what the broker closed, and calls for redelivery of
+    everything. `chunks_sent`: to consumers.
     """
 
     def __init__(self, history: Iterable[Event]) -> None:
@@ -154,6 +154,7 @@ def _troubles(events: Events, history: list[Event]) -> list[Event]:
     found: list[Event] = [one for kind in (Fired, Healed, AgentEnded, Stepped) for one in events.of(kind)]
     found += (closed for closed in events.of(Closed) if closed.seq not in unused)
     found += (close for close in closes if close.dir is Direction.TO_CLIENT)
+    found += events.invokes("redeliver_all")
     return sorted(found, key=lambda one: one.seq)
 
 

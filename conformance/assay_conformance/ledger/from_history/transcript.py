@@ -16,7 +16,7 @@ from assay_conformance.ledger.info import Acking, LedgerInfo, Order, Origin, ack
 from assay_conformance.ledger.rows import Delivery, Epoch, Stream, Topic, Writer
 from assay_conformance.ledger.tables import NONE, Integrity
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Healed, Stepped
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Healed, Invoke, Stepped
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.outside import Kill, Role, Stop
@@ -189,6 +189,8 @@ def _named(event: Event, case: Case) -> tuple[str, str, int] | None:
             return action, f"connection {event.conn}", 0
         case AgentEnded():
             return "end", "agent", 0
+        case Invoke():
+            return event.verb, f"consumer {event.handle}", 0
         case Stepped():
             step = case.step(event.step)
             if step is None or step.who.value != "broker" or step.verb in _QUIET_STEPS or event.skipped:

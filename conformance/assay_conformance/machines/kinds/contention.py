@@ -12,6 +12,7 @@ from assay_conformance.machines.environment import TOPIC, Environment, Way
 from assay_conformance.machines.kinds.kind import (
     ACK,
     ALL,
+    ASK_FOR_LAST,
     AT_ONCE,
     AWAY,
     BESIDE,
@@ -135,6 +136,7 @@ COMPANY: Mapping[str, WorkloadKind] = {
                 do(Operation.RECEIVE, who=2),
             ),
             st.tuples(FULL, ALL, ACK, SHORT, do(Operation.OPEN_BESIDE), ONE, ALL),
+            st.tuples(FULL, SOME, ASK_FOR_LAST, ONE, ASK_FOR_LAST),
         ),
     ),
     "is one of a crowd": WorkloadKind(
@@ -150,6 +152,7 @@ COMPANY: Mapping[str, WorkloadKind] = {
         st.one_of(
             st.tuples(FULL, ALL, AWAY, SETTLE, SETTLE, PAUSE, ALL),
             st.tuples(SENT, SOME, AWAY, do(Operation.CLOSE_CONSUMER), LONG),
+            st.tuples(SENT, ASK_FOR_LAST, AWAY, ASK_FOR_LAST, ALL),
             st.tuples(
                 SENT, AWAY, call(Operation.PAUSE, who=st.just(0), number=FEW), do(Operation.CLOSE_CONSUMER), LONG
             ),

@@ -50,10 +50,16 @@ FIVE = sends(FIRST, st.just(5), IDENTIFIED)
 FEW_IDENTIFIED = sends(FIRST, FEW, IDENTIFIED, key=NUMBERS)
 ACK = call(st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO)), who=NUMBERS, number=TIMES)
 SETTLE = call(
-    st.sampled_from((Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO, Operation.NACK, Operation.NACK_ALL)),
+    st.sampled_from(
+        (
+            *(Operation.ACK, Operation.ACK_ONE, Operation.ACK_UP_TO),
+            *(Operation.NACK, Operation.NACK_ALL, Operation.REDELIVER_ALL),
+        )
+    ),
     who=NUMBERS,
     number=TIMES,
 )
+ASK_FOR_LAST = call(Operation.ASK_FOR_LAST, who=NUMBERS)
 AWAY = call(st.sampled_from((Operation.UNLOAD, Operation.RESTART, Operation.MOVE)), number=FEW)
 
 

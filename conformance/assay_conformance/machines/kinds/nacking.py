@@ -144,6 +144,7 @@ REFUSING: Mapping[str, WorkloadKind] = {
             ),
             st.tuples(FULL, ALL, do(Operation.NACK_ALL), st.one_of(do(Operation.ACK), _ACKED_BY_NUMBER), LONG, ALL),
             st.tuples(FULL, ALL, _NACKED, _ACKED_BY_NUMBER, LONG, ALL),
+            st.tuples(FULL, THREE, _ACKED_BY_NUMBER, do(Operation.REDELIVER_ALL), ALL, ALL),
             st.tuples(
                 FULL, ALL, do(Operation.NACK, 1), do(Operation.NACK, 2), do(Operation.ACK_ONE, 1), LONG, LONG, ALL
             ),

@@ -43,6 +43,7 @@ def _reader(words: str, **config: ConfigValue) -> Way:
 
 
 _A_BATCH = ("a batch",)
+_READ_FROM = call(Operation.READ_FROM, who=st.just(0), number=TIMES, size=st.integers(0, 1))
 
 READING: Mapping[str, WorkloadKind] = {
     "reads several topics": WorkloadKind(
@@ -164,6 +165,20 @@ READING: Mapping[str, WorkloadKind] = {
         ),
         st.tuples(SOME, SHORT, AWAY, LONG, SOME, AWAY, LONG, ALL, ALL),
         harms=beside_any(hits(("MESSAGE",), Cut(), Cut(before=True), latest=3)),
+        stock=st.lists(st.sampled_from(("single messages", "a batch"))).map(lambda names: tuple(names[:3]) or _A_BATCH),
+    ),
+    "reads from a message": WorkloadKind(
+        Environment(
+            needs=frozenset({"reader", "start_message_id"}),
+            terms={"partitions": (0,), "deduplication": (False,), "receiver_queue_size": (1_000, 1), **AT_ONCE},
+            quiet=True,
+        ),
+        st.one_of(
+            st.tuples(ALL, _READ_FROM, SECOND, SECOND),
+            st.tuples(ALL, _READ_FROM, AWAY, LONG, SECOND, SECOND),
+            st.tuples(FULL, ALL, _READ_FROM, ONE, SECOND, do(Operation.ASK_FOR_MORE, who=1)),
+        ),
+        harms=beside_any(hits(("MESSAGE",), Cut(), Cut(before=True), latest=8)),
         stock=st.lists(st.sampled_from(("single messages", "a batch"))).map(lambda names: tuple(names[:3]) or _A_BATCH),
     ),
     "finds much of a kind": WorkloadKind(

@@ -6,7 +6,7 @@ from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, up
 from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import Cut, Fault
-from assay_conformance.pulsar.cases.seek import FIRST_MS, STEP_MS, timed
+from assay_conformance.pulsar.cases.seek.targets import FIRST_MS, STEP_MS, timed
 
 BATCHES = ("batch_receive",)
 LIMITS = ("batch-receive.within-limits", "batch-receive.ends-at-first-limit", "batch-receive.takes-what-is-there")

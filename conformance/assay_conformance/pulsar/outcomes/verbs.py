@@ -208,6 +208,20 @@ VERBS: Final = (
         (_JAVA + "ConsumerImpl: doReconsumeLater",),
     ),
     VerbOutcome(
+        "redeliver_all",
+        (),
+        "none: what is not acknowledged is delivered again",
+        "no answer is expected; not connected, the broker delivers everything again by itself",
+        (_CONFIG,),
+        "a reader has nothing to acknowledge",
+        "nack.redeliver-all-requested",
+        FAILURE,
+        (
+            _JAVA + "ConsumerImpl: redeliverUnacknowledgedMessages",
+            _CPP + "ConsumerImpl: redeliverUnacknowledgedMessages",
+        ),
+    ),
+    VerbOutcome(
         "seek",
         ("SEEK",),
         "the subscription begins at the target",
@@ -228,6 +242,17 @@ VERBS: Final = (
         SUCCESS,
         FAILURE,
         (_JAVA + "ConsumerImpl: hasMessageAvailableAsync", _CPP + "ConsumerImpl: hasMessageAvailableAsync"),
+    ),
+    VerbOutcome(
+        "last_message_id",
+        ("GET_LAST_MESSAGE_ID",),
+        "none: what the broker answered is returned",
+        "never",
+        (_CONFIG,),
+        "a consumer of several topics has no last message",
+        SUCCESS,
+        FAILURE,
+        (_JAVA + "ConsumerImpl: getLastMessageIdAsync", _CPP + "ConsumerImpl: getLastMessageIdAsync"),
     ),
     VerbOutcome(
         "open_table_view",

@@ -5,18 +5,21 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
 from assay_conformance.history.events import grouped
+from assay_conformance.judging.tolerance import TOLERANCES
 from assay_conformance.model.event import (
     Completion,
     Event,
+    Frame,
     Invoke,
     Outcome,
 )
 from assay_conformance.pulsar.timeline.calls import CallsAbout
-from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
+from assay_conformance.pulsar.timeline.consumers import Consumer, Entry, known_owner
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
@@ -28,6 +31,18 @@ from assay_conformance.pulsar.timeline.handlers import (
     occupied,
 )
 from assay_conformance.pulsar.timeline.moments import Moment, ReceiveEnded, moments
+
+
+class _RedeliverCall(NamedTuple):
+    """A call of redeliver_all: what it asks for leaves after it, and by `until_ns`."""
+
+    handle: int | None
+    seq: int
+    until_ns: int
+
+    def covers(self, request: Frame) -> bool:
+        """Return whether it may have led to a request."""
+        return self.seq < request.seq and request.t_ns <= self.until_ns
 
 
 class Calling(Consuming):
@@ -112,8 +127,28 @@ class Calling(Consuming):
                 self.calls(consumer),
                 self._receives.get(consumer.handle, ()),
                 self._sent_rounds.get(consumer.handle, ()),
+                self.may_be_called_for,
             )
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
+
+    def may_be_called_for(self, request: Frame) -> bool:
+        """Return whether the application may have called redeliver_all for a REDELIVER: it asks for everything, after
+        the call and not long after the end of that."""
+        if request.ids:
+            return False
+        session = self.consumer_sessions.of(request)
+        consumer = None if session is None else known_owner(session, request)
+        calls = (one for one in self._redeliver_calls if consumer is None or one.handle == consumer.handle)
+        return any(one.covers(request) for one in calls)
+
+    @cached_property
+    def _redeliver_calls(self) -> list[_RedeliverCall]:
+        ended = {end.op: end.t_ns for end in self.events.completions("redeliver_all")}
+        slack_ns = TOLERANCES["answer"].slack_ns
+        return [
+            _RedeliverCall(call.handle, call.seq, ended.get(call.op, self.bounds.end_ns) + slack_ns)
+            for call in self.events.invokes("redeliver_all")
+        ]
 
     @cached_property
     def _receives(self) -> dict[int | None, list[ReceiveEnded]]:
@@ -130,6 +165,12 @@ class Calling(Consuming):
         """Consumers on which the application nacked a message."""
         opened = self.consumers if self.events.invokes("nack") else ()
         return [one for one in opened if any(call.invoke.verb == "nack" for call in self.calls(one))]
+
+    @cached_property
+    def redelivering(self) -> list[Consumer]:
+        """Consumers on which the application nacked a message, or called for all of them by redeliver_all."""
+        called = {call.handle for call in self.events.invokes("redeliver_all")}
+        return [one for one in self.consumers if one.handle in called or one in self.nacking]
 
     def closing_before(self, consumer: Consumer, event: Event) -> bool:
         """Return whether what ends a consumer had come by an event."""

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
@@ -100,11 +100,13 @@ class ReconsumeLaterCalled(NamedTuple):
 
 
 class RedeliverWritten(NamedTuple):
-    """A REDELIVER. `named`: the entries that it names; empty if it requests everything."""
+    """A REDELIVER. `named`: the entries that it names; empty if it requests everything. `may_be_called_for`: the
+    application may have called for it by redeliver_all, so that no nack and no time-out need explain it."""
 
     event: Frame
     session: ConsumerSession
     named: frozenset[Entry]
+    may_be_called_for: bool
 
     def ends(self, entry: Entry) -> bool:
         """Return whether it requests this entry."""
@@ -195,14 +197,16 @@ def moments(
     calls: list[Call],
     receives: Iterable[ReceiveEnded],
     sent_rounds: Iterable[Invoke],
+    may_be_called_for: Callable[[Frame], bool],
 ) -> list[Moment]:
     """Return all moments of one consumer, in order of their events.
 
-    `sent_rounds`: its calls to consume messages later.
+    `sent_rounds`: its calls to consume messages later; `may_be_called_for`: whether the application may have called for
+    a REDELIVER.
     """
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
-        for moment in _session(sessions, session):
+        for moment in _session(sessions, session, may_be_called_for):
             if known_owner(session, moment.event) is consumer:
                 found.append(moment)
     for message in tracker.received.get(consumer.handle, ()):
@@ -218,13 +222,15 @@ def moments(
     return sorted(found, key=lambda moment: moment.event.seq)
 
 
-def _session(sessions: ConsumerSessions, session: ConsumerSession) -> Iterator[Moment]:
+def _session(
+    sessions: ConsumerSessions, session: ConsumerSession, may_be_called_for: Callable[[Frame], bool]
+) -> Iterator[Moment]:
     for frame in sessions.frames(session, "MESSAGE"):
         if frame.dir is Direction.TO_CLIENT and frame.ids:
             yield Dispatched(frame, session, _entry(session, frame))
     for frame in sessions.frames(session, "ACK", REDELIVER):
         if from_client(frame) and frame.command == REDELIVER:
-            yield RedeliverWritten(frame, session, named_by(frame, session))
+            yield RedeliverWritten(frame, session, named_by(frame, session), may_be_called_for(frame))
         elif from_client(frame) and plain_acks(frame):
             yield AckWritten(frame, session)
         if frame.at_broker:

@@ -20,7 +20,10 @@ from assay_conformance.pulsar.timeline.sends import ended_ns
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
-_ASKING: Final = ("open_producer", "open_consumer", "seek", "unsubscribe", "has_message_available", "close")
+_ASKING: Final = (
+    *("open_producer", "open_consumer", "close"),
+    *("seek", "unsubscribe", "has_message_available", "last_message_id"),
+)
 _GREETINGS: Final = frozenset({"CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE"})
 _PINGS: Final = frozenset({"PING", "PONG"})
 _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)

@@ -16,7 +16,7 @@ from assay_conformance.pulsar.timeline.timeline import Timeline
 _LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
 """Errors that may be temporary: some clients retry an opening after any of them until its time-out."""
 
-_REQUESTS: Final = ("ack", "has_message_available", "seek", "unsubscribe")
+_REQUESTS: Final = ("ack", "has_message_available", "last_message_id", "seek", "unsubscribe")
 """The calls on a consumer that send a request."""
 
 OF_SENDS: Final = ("send", "flush")

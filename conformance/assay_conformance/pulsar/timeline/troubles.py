@@ -32,6 +32,7 @@ _CALLS: Final = (
     "seek",
     "unsubscribe",
     "has_message_available",
+    "last_message_id",
     "close",
 )
 _LEAST_NS: Final = TOLERANCES["answer"].slack_ns

@@ -34,7 +34,7 @@ from assay_conformance.pulsar.timeline.sends import ended_ns
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
-_MOVES: Final = ("seek", "pause", "nack", "reconsume_later")
+_MOVES: Final = ("seek", "pause", "nack", "redeliver_all", "reconsume_later")
 
 
 def turns(timeline: Timeline) -> Iterator[Turn]:

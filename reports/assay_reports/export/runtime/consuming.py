@@ -71,8 +71,16 @@ def receive(consumer: Handle, count: int, timeout_ms: int) -> Call:
     return consumer.call("receive", job, count=count)
 
 
+def redeliver_everything(consumer: Handle) -> Call:
+    return consumer.call("redeliver_everything", lambda: consumer.object.redeliver_unacknowledged_messages())
+
+
 def has_message_available(consumer: Handle) -> Call:
     return consumer.call("has_message_available", lambda: consumer.object.has_message_available())
+
+
+def last_message_id(consumer: Handle) -> Call:
+    return consumer.call("last_message_id", lambda: consumer.object.get_last_message_id())
 
 
 def received(*places: int) -> Callable[[Handle], list[int]]:

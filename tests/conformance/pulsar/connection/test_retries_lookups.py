@@ -51,6 +51,17 @@ def test_opening_that_fails_with_its_first_lookup_is_found() -> None:
     assert codes_of(story.judged()) == ["gave-up"]
 
 
+@pytest.mark.parametrize(("is_cut", "codes"), [(True, []), (False, ["kept-asking"])])
+def test_final_error_on_a_connection_that_is_lost_may_not_have_been_read(is_cut: bool, codes: list[str]) -> None:
+    story = _LookedUp("AuthorizationError")
+    if is_cut:
+        story.cut()
+    story.after(100)
+    story.look_up(9)
+    story.complete(story.opening)
+    assert codes_of(story.judged()) == codes
+
+
 def test_opening_that_ends_with_its_process_gave_nothing_up() -> None:
     story = _LookedUp("ServiceNotReady")
     story.complete(story.opening, Outcome.UNKNOWN, error=ErrorClass.CLOSED)

@@ -13,9 +13,9 @@ from assay_conformance.model.event import Fate, Meta, Sides
 from assay_conformance.pulsar.checks.ordering.old_consumer_epoch_dropped import old_consumer_epoch_dropped
 
 
-def _asking_again() -> Consuming:
+def _asking_again(kind: str = "Exclusive") -> Consuming:
     """Everything is asked for again while message 1 is on its way."""
-    story = Consuming("Exclusive")
+    story = Consuming(kind)
     story.gets(0)
     story.redeliver_frame(fields={"consumer_epoch": 1})
     story.after(50)
@@ -44,6 +44,12 @@ def test_message_of_an_old_epoch_is_found() -> None:
     story = _asking_again()
     story.received(1)
     assert story.judged(old_consumer_epoch_dropped)[0] == ["stale-delivery"]
+
+
+def test_message_of_an_old_epoch_on_a_shared_subscription_may_be_received() -> None:
+    story = _asking_again("Shared")
+    story.received(1)
+    assert story.judged(old_consumer_epoch_dropped) == ([], 0)
 
 
 @pytest.mark.parametrize(("reads", "codes"), [(True, []), (False, ["stale-delivery"])])

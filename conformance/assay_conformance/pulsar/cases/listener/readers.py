@@ -8,7 +8,7 @@ from assay_conformance.model.agent import HandlerAct
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Fault
 from assay_conformance.pulsar.cases.listener.handlers import LATE_MS, LISTENS
-from assay_conformance.pulsar.cases.seek import FIRST_MS, STEP_MS, timed
+from assay_conformance.pulsar.cases.seek.targets import FIRST_MS, STEP_MS, timed
 
 READS = (*LISTENS, "reader")
 

@@ -11,7 +11,7 @@ from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, STARVED_MS,
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case
 from assay_conformance.pulsar.cases.listener.handlers import NACK_DELAY_MS
-from assay_conformance.pulsar.cases.seek import FIRST_MS, STEP_MS, timed
+from assay_conformance.pulsar.cases.seek.targets import FIRST_MS, STEP_MS, timed
 
 _OUTCOMES = ("robustness.failure-needs-cause", "robustness.calls-do-not-hang")
 

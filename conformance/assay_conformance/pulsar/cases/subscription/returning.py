@@ -155,6 +155,24 @@ def refused_for_good() -> Case:
     )
 
 
+def redeliver_all_while_away() -> Case:
+    """Call for redelivery of everything while the consumer is not connected: the broker delivers it by itself."""
+    plan, consumer = Schedule.with_consumer_of(plains(range(3)), receives=3)
+    received = plan.last
+    plan.wait_fired(0)
+    plan.redeliver_all(consumer)
+    plan.receive(consumer, 3, timeout_ms=STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "subscription/redeliver-all-while-away",
+        "The application calls for redelivery of all just after its connection was lost",
+        ("subscription.keeps-reconnecting",),
+        consumer=EARLIEST,
+        capabilities=("redeliver_all",),
+        faults=(Fault(trigger=AfterStep(received), action=Cut()),),
+    )
+
+
 CASES = (
     refused_repeatedly(
         "refused-as-not-ready",
@@ -177,4 +195,5 @@ CASES = (
     one_of_several_topics_refused(),
     idle_through_a_restart(),
     refused_for_good(),
+    redeliver_all_while_away(),
 )

@@ -89,5 +89,6 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
                 found = [one for one in found if one.entry not in nacked]
             elif isinstance(moment, RedeliverWritten):
                 # One that names nothing requests everything: it is judged by the message that waited longest.
-                found = [] if nacked or unsure else sorted(found, key=lambda one: one.event.t_ns)[:1]
+                is_due = not (nacked or unsure or moment.may_be_called_for)
+                found = sorted(found, key=lambda one: one.event.t_ns)[:1] if is_due else []
             yield EndedHold(moment, consumer, span, found)

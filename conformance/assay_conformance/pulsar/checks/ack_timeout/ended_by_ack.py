@@ -120,7 +120,8 @@ def _named(timeline: Timeline, holdings: _Holdings, request: RedeliverWritten) -
 def _everything(timeline: Timeline, holdings: _Holdings, request: RedeliverWritten) -> Says:
     """Judge a request without ids, which is due when the application holds something."""
     calls = [call for _, (call, _) in taken(holdings.acked_in_time, request)]
-    if calls and not (holdings.held_since or holdings.is_unsure or holdings.nacked):
+    is_explained = holdings.held_since or holdings.is_unsure or holdings.nacked or request.may_be_called_for
+    if calls and not is_explained:
         last = max(calls, key=lambda call: call.called_ns)
         if timeline.bounds.is_past("crossing", last.called_ns, request.event.t_ns):
             yield _asked_after_ack(last, last.entry, request.event)

@@ -114,17 +114,18 @@ def _judge(timeline: Timeline, pending: _Pending, event: Event, request: Request
         case Frame() if request is not None:
             topic = timeline.local_topic(request.frame)
             if event is request.answer:
-                _answered(pending, topic, event)
+                _answered(pending, topic, event, was_read=timeline.was_read(event))
             elif event.command in _LOOKUPS:
                 yield from _looked_up(timeline, pending, topic, event)
         case _:
             pending.is_disturbed = True
 
 
-def _answered(pending: _Pending, topic: str, answer: Frame) -> None:
+def _answered(pending: _Pending, topic: str, answer: Frame, *, was_read: bool) -> None:
+    """Note an answer. One that may not have been read, since its connection was lost, explains any end."""
     opening, error = pending.alone_on(topic), answer.fields.get("error")
     is_failure = answer.command == "ERROR" or answer.fields.get("response") == "Failed"
-    is_look_up = answer.command != "ERROR"
+    is_look_up = answer.command != "ERROR" and was_read
     if is_look_up and is_failure and error in TEMPORARY:
         if opening is not None:
             opening.failures += 1

@@ -34,7 +34,7 @@ class _Waited(NamedTuple):
 def _waited(timeline: Timeline) -> Iterator[_Waited]:
     """Yield receives that got something, and the first of each consumer that got too little beside a message."""
     arrived: dict[int, deque[Delivery]] = {}
-    moved = {call.handle for call in timeline.events.invokes("nack", "reconsume_later")}
+    moved = {call.handle for call in timeline.events.invokes("nack", "redeliver_all", "reconsume_later")}
     sought = _sought(timeline)
     reached: dict[ConsumerSession, Position] = {}
     for delivery in timeline.deliveries if timeline.starved else ():

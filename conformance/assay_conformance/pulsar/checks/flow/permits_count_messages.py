@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
     Balance,
@@ -44,7 +43,7 @@ def permits_count_messages(timeline: Timeline, session: ConsumerSession) -> Says
         if not frame.at_broker:
             continue
         if frame.command == REDELIVER:
-            beside = max(left, 0) if session.request.fields.get("subType") in ORDERED_TYPES else 0
+            beside = max(left, 0) if session.is_ordered else 0
             continue
         balance = balance.after(frame)
         if frame.command == "FLOW":

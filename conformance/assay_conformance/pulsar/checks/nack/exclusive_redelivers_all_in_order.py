@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.consumption import acked_entries, is_open, of_earlier_epoch, plain_acks
 from assay_conformance.checks.settled import Settled
-from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -24,6 +23,7 @@ from assay_conformance.pulsar.timeline.moments import (
     Delivered,
     Dispatched,
     ReceiveEnded,
+    RedeliverWritten,
     SessionOver,
     SettleCalled,
 )
@@ -54,7 +54,7 @@ class _Again:
         return True
 
 
-@check("nack.exclusive-redelivers-all-in-order", of=lambda timeline: timeline.nacking)
+@check("nack.exclusive-redelivers-all-in-order", of=lambda timeline: timeline.redelivering)
 def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) -> Says:
     """nack.exclusive-redelivers-all-in-order: after a request for everything, all redelivered messages that are still
     unacknowledged are delivered again, in order.
@@ -64,18 +64,20 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
     for other clauses.
     """
     running: dict[int, _Again] = {}
-    copies, settled, nacked = Counter[tuple[Entry, int]](), Settled(), False
+    copies, settled, asked = Counter[tuple[Entry, int]](), Settled(), False
     for moment in timeline.moments(consumer):
         match moment:
             case SessionOver():
                 running.pop(moment.session.request.seq, None)
             case SettleCalled() if moment.is_nack:
-                nacked = True
+                asked = True
+            case RedeliverWritten() if moment.may_be_called_for:
+                asked = True
             case SettleCalled():
                 settled.asked(moment.call)
                 for again in running.values():
                     again.due = [key for key in again.due if not settled.holds(consumer.handle, key[0])]
-            case ArrivedAtBroker(event, session) if nacked and _asks_for_all(moment):
+            case ArrivedAtBroker(event, session) if asked and _asks_for_all(moment):
                 running[session.request.seq] = _Again(event, +copies)
             case ArrivedAtBroker(event, session) if event.command == "ACK" and not plain_acks(event):
                 discarded = set(acked_entries(session, event))
@@ -99,8 +101,7 @@ def exclusive_redelivers_all_in_order(timeline: Timeline, consumer: Consumer) ->
 
 
 def _asks_for_all(heard: ArrivedAtBroker) -> bool:
-    alone = heard.session.request.fields.get("subType") in ORDERED_TYPES
-    return heard.is_request and alone and not is_reader(heard.session)
+    return heard.is_request and heard.session.is_ordered and not is_reader(heard.session)
 
 
 def _handed(again: _Again, handed: Delivered) -> Says:

@@ -29,7 +29,7 @@ def minimum_delay(timeline: Timeline, consumer: Consumer) -> Says:
             found, event = [call for entry, call in nacked.items() if moment.ends(entry)], moment.event
             if found and due:
                 yield Exercised(event)
-            elif found:
+            elif found and not moment.may_be_called_for:
                 call = min(found, key=lambda call: call.invoke.t_ns)
                 yield breach(
                     "below-minimum",

@@ -73,7 +73,8 @@ def _ended(timeline: Timeline, consumer: Consumer, window: Window) -> Iterator[_
         elif isinstance(moment, RedeliverWritten):
             found = taken(waiting, moment)
             oldest = min((one.first.invoke.t_ns, place) for place, (_, one) in enumerate(found))[1] if found else 0
-            for entry, one in found if moment.named else found[oldest : oldest + 1]:
+            asked_for = found if moment.named else found[oldest : oldest + 1]
+            for entry, one in asked_for if not moment.may_be_called_for else ():
                 yield until(one, moment.event, early=not (entry in due if moment.named else due))
             if not moment.named:
                 waiting.update({entry: replace(one, excused=True) for entry, one in found if entry not in due})

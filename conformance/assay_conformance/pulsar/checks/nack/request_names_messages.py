@@ -9,18 +9,18 @@ from assay_conformance.pulsar.timeline import REDELIVER, Exercised, Says, Timeli
 
 
 def _requests(timeline: Timeline) -> Iterator[tuple[str, Frame]]:
-    """Yield requests of consumers that share a subscription, each with the type of that."""
+    """Yield the client's own requests, with the type of a subscription that several consumers share."""
     for frame in timeline.events.frames(REDELIVER):
         session = timeline.consumer_sessions.of(frame)
         kind = None if session is None else session.request.fields.get("subType")
-        if kind in SHARED_TYPES and from_client(frame):
+        if kind in SHARED_TYPES and from_client(frame) and not timeline.may_be_called_for(frame):
             yield str(kind), frame
 
 
 @check("nack.request-names-messages", of=_requests)
 def request_names_messages(timeline: Timeline, request: tuple[str, Frame]) -> Says:
-    """nack.request-names-messages: on a Shared or Key_Shared subscription a request for redelivery names messages.
-    There is no call by which an application of a Case requests everything."""
+    """nack.request-names-messages: on a Shared or Key_Shared subscription a request for redelivery names messages,
+    unless the application called for all of them."""
     kind, frame = request
     if frame.ids:
         yield Exercised(frame)

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Final
 
 from assay_conformance.judging.worlds import Kind, Standing
-from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.model.case import Rate
 from assay_conformance.model.event import Frame, Outcome, Position
 from assay_conformance.pulsar.checks._holdings import judge_possible, stored_behind
@@ -25,7 +24,7 @@ def keeps_send_order(timeline: Timeline) -> Says:
     """ordering.keeps-send-order: messages of a producer are stored in the order of its sends, and dispatched in that
     order on each session of an ordered subscription. A second copy of a resend may come late; the first may not."""
     sessions = timeline.consumer_sessions.all
-    ordered = (one for one in sessions if one.request.fields.get("subType") in ORDERED_TYPES)
+    ordered = (one for one in sessions if one.is_ordered)
     yield from each(ordered, _judge_dispatched_in_order, timeline)
     yield from each(ordered_holdings(timeline), _judge_stored_in_order, timeline)
 

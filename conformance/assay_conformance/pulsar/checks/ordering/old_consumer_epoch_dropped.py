@@ -59,7 +59,8 @@ class _Epoch:
 )
 def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
     """ordering.old-consumer-epoch-dropped: after a request with a new epoch only what was sent in it, or in a later
-    one, is received. What the application received at the time of the request may have been on its way to it."""
+    one, is received. What the application received at the time of the request may have been on its way to it. Brokers
+    stamp no epoch on what several consumers share."""
     epochs: dict[int, _Epoch] = {}
     queued: dict[int, dict[Entry, Frame]] = {}
     settled = Settled()
@@ -69,7 +70,7 @@ def old_consumer_epoch_dropped(timeline: Timeline, consumer: Consumer) -> Says:
                 # It stays due: an acknowledged entry may be dropped when it comes, or received all the same.
                 settled.asked(moment.call)
             case RedeliverWritten(event, session, named) if (
-                not named and event.fields.get("consumer_epoch") is not None
+                not named and event.fields.get("consumer_epoch") is not None and session.is_ordered
             ):
                 epochs[session.request.seq] = _Epoch(event, stale=dict(queued.get(session.request.seq, {})))
             case Dispatched(event, session, entry) if event.to_receiver:

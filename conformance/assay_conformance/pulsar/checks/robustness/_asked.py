@@ -122,6 +122,7 @@ _ASKED: Final[dict[str, Callable[[Timeline, Invoke, Completion], Iterator[CallRe
     "open_consumer": _opening_consumer,
     "seek": partial(_of_consumer, "SEEK"),
     "has_message_available": partial(_of_consumer, "GET_LAST_MESSAGE_ID"),
+    "last_message_id": partial(_of_consumer, "GET_LAST_MESSAGE_ID"),
     "close": _closing,
     "send": _sending,
 }

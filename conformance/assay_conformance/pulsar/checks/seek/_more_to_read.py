@@ -25,7 +25,7 @@ from assay_conformance.model.event import (
     Stored,
     Waited,
 )
-from assay_conformance.pulsar.checks.seek._seeking import lost_position, target_of
+from assay_conformance.pulsar.checks.seek._seeking import id_asked, lost_position, target_of
 from assay_conformance.pulsar.timeline import Consumer, Exercised, Says, Timeline, breach, listens, ms
 
 HAS_MESSAGE_AVAILABLE = "has_message_available"
@@ -156,11 +156,11 @@ def judged(timeline: Timeline, answer: Answer) -> Says:
 def _is_more(timeline: Timeline, consumer: Consumer, at: Invoke | Received, stored: list[Stored]) -> bool:
     if isinstance(at, Received):
         return _is_after(stored, at.message_id)
+    if (id := id_asked(at)) is not None:
+        return _is_after(stored, id)
     if at.verb == "open_consumer":
         return bool(stored) and in_force(timeline.view, consumer, "initial_position") == "earliest"
-    if (time_ms := at.args.get("publish_time_ms")) is not None:
-        return any(entry.meta.publish_time_ms >= time_ms for entry in stored)
-    return _is_after(stored, MessageId(*at.args["message_id"]))
+    return any(entry.meta.publish_time_ms >= at.args["publish_time_ms"] for entry in stored)
 
 
 def _is_after(stored: list[Stored], id: MessageId) -> bool:
@@ -170,8 +170,8 @@ def _is_after(stored: list[Stored], id: MessageId) -> bool:
 
 
 def _is_in_unknown_place(at: Invoke | Received, stored: list[Stored]) -> bool:
-    """Return whether a seek names a batch without an index: how much of that is left to read is not known."""
-    id = None if isinstance(at, Received) or "message_id" not in at.args else MessageId(*at.args["message_id"])
+    """Return whether a call names a batch without an index: how much of that is left to read is not known."""
+    id = None if isinstance(at, Received) else id_asked(at)
     return (
         id is not None
         and id.batch_index < 0

@@ -154,6 +154,12 @@ def target_of(invoke: Invoke) -> str:
     return "a message" if id is None else MessageId(*id).full_name
 
 
+def id_asked(invoke: Invoke) -> MessageId | None:
+    """Return the message at which a seek or an opening is to begin, if it names one."""
+    named = invoke.args.get("message_id") or invoke.args.get("start_message_id")
+    return None if named is None else MessageId(*named)
+
+
 def lost_position(consumer: Consumer, at: Invoke | Received, event: Event) -> bool:
     """Return whether the consumer starts over where it began.
 

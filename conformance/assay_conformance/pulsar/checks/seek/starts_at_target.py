@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from assay_conformance.checks.consumption import in_force
-from assay_conformance.model.event import Event, Frame, MessageId, Received, Sides, Stored
+from assay_conformance.model.event import Event, Frame, MessageId, Received, Sides
 from assay_conformance.pulsar.checks.seek._hanging import never_ends
 from assay_conformance.pulsar.checks.seek._seeking import (
     Sought,
@@ -14,18 +11,9 @@ from assay_conformance.pulsar.checks.seek._seeking import (
     seeks,
     target_of,
 )
+from assay_conformance.pulsar.checks.seek._targets import Message, first_after, first_of, readable
 from assay_conformance.pulsar.timeline import Entry, Exercised, Says, Timeline, breach, check, looked_ns, ms
 from assay_conformance.pulsar.timeline.moments import Dispatched, ReceiveEnded, SessionOver, SettleCalled
-
-
-class Message(NamedTuple):
-    """Its entry, and its index in a batch, 0 where there is none."""
-
-    entry: Entry
-    place: int
-
-    def __str__(self) -> str:
-        return f"{self.entry} (index {self.place})"
 
 
 @check("seek.starts-at-target", of=seeks, keeps_away=never_ends)
@@ -105,40 +93,15 @@ def _received_nothing(timeline: Timeline, sought: Sought, receive: ReceiveEnded,
 
 
 def _expected(timeline: Timeline, sought: Sought, at: Event) -> Message | None:
-    """Return the message that comes first; None where the topic held none by then, or does not hold the target.
-
-    None also with chunks, which come as their last one, with messages that may be delivered later than others, and with
-    entries that nothing can be taken from, which clients discard.
-    """
-    stored = [one for one in timeline.stored_on(sought.topic) if one.seq < at.seq]
+    """Return the message that comes first; None where the topic held none by then, does not hold the target, or holds
+    what may come otherwise."""
     time_ms, id = sought.invoke.args.get("publish_time_ms"), sought.invoke.args.get("message_id")
-    if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
-        return None
-    if not all(entry.members for entry in stored):
+    stored = readable(timeline, sought.topic, at)
+    if stored is None:
         return None
     if time_ms is not None:
-        return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
+        return next((first_of(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
     if id is None:
         return None
-    messages = [message for entry in stored for message in _messages(entry)]
-    places = [place for place, message in enumerate(messages) if _is_target(MessageId(*id), message)]
-    if not places:
-        return None
-    place = places[0] if in_force(timeline.view, sought.consumer, "start_inclusive") else places[-1] + 1
-    return messages[place] if place < len(messages) else None
-
-
-def _is_target(id: MessageId, message: Message) -> bool:
-    """Return whether the message is the target. Without an index an id names all of its entry."""
-    entry, index = message
-    return (entry.ledger, entry.entry) == id.position and id.batch_index in (-1, index)
-
-
-def _messages(entry: Stored) -> Iterator[Message]:
-    place = Entry(entry.topic, entry.id.ledger, entry.id.entry)
-    for index in range(entry.meta.messages):
-        yield Message(place, index)
-
-
-def _first(entry: Stored) -> Message:
-    return next(_messages(entry))
+    inclusive = bool(in_force(timeline.view, sought.consumer, "start_inclusive"))
+    return first_after(stored, MessageId(*id), inclusive=inclusive)

@@ -114,5 +114,7 @@ def _until_it_moves(timeline: Timeline, consumer: Consumer) -> list[tuple[Frame 
         *((frame, entry_on(session, frame.ids[0])) for session, frame in frames),
         *((message, entry) for message, entry in messages if entry is not None),
     ]
-    end = next(iter(timeline.events.invokes_of(consumer.handle, "seek", "pause", "nack")), timeline.ended)
+    end = next(
+        iter(timeline.events.invokes_of(consumer.handle, "seek", "pause", "nack", "redeliver_all")), timeline.ended
+    )
     return sorted((one for one in found if one[0].seq <= end.seq), key=lambda one: one[0].seq)

@@ -123,7 +123,7 @@ def _is_ordered(timeline: Timeline, consumer: Consumer) -> bool:
 
 def _disturbances(timeline: Timeline, consumer: Consumer) -> Iterator[Event]:
     """Yield what ends the order in which messages come to a consumer, or makes it unknown."""
-    yield from timeline.events.invokes_of(consumer.handle, "nack", "seek")
+    yield from timeline.events.invokes_of(consumer.handle, "nack", "redeliver_all", "seek")
     others = (one for one in timeline.consumers if one is not consumer)
     yield from (other.invoke for other in others if other.subscription == consumer.subscription)
     yield from (frame for _, frame in timeline.frames_of(consumer, "MESSAGE", "FLOW") if is_torn(frame))

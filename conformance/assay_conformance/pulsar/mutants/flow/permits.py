@@ -281,3 +281,24 @@ class ZeroQueueAsksOnReturn(Permits):
             super()._ask_for_waiting(first=first)
         else:
             self._flow(1)
+
+
+class RedeliverAllKeepsPermits(Consumer):
+    """What a call for redelivery of everything drops from the queue is not granted again."""
+
+    breaks = "flow.dropped-message-returns-permit"
+    stands_for = "a queue that is cleared beside the count of its permits"
+
+    _is_called = False
+
+    def redeliver_all(self) -> None:
+        self._is_called = True
+        super().redeliver_all()
+        self._is_called = False
+
+    def _all_again(self) -> None:
+        if not self._is_called:
+            super()._all_again()
+            return
+        self._arrivals.clear()
+        self._queue.withdraw(self)

@@ -1,0 +1,1 @@
+"""Mutants of the requirements of chapter `seek`."""
