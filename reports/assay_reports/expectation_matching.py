@@ -119,6 +119,7 @@ def match_expectations(
     for judgement in current:
         grouped.setdefault((judgement.requirement, judgement.case), []).append(judgement)
     judged_cases = {judgement.case for judgement in current if judgement.verdict in DECISIVE}
+    judged_cases -= {judgement.case for judgement in current if _is_of_late_machine(judgement)}
     entries = tuple(
         Entry(
             state=_state(entry, one.version, today, selected, grouped, judged_cases),
@@ -207,7 +208,11 @@ def _kept(group: Sequence[Judgement], judged: Collection[str]) -> bool:
     """
     if not group:
         return bool(judged)
-    return all(one.verdict in DECISIVE and not _codes(one) and not one.machine_was_late for one in group)
+    return all(one.verdict in DECISIVE and not _codes(one) and not _is_of_late_machine(one) for one in group)
+
+
+def _is_of_late_machine(judgement: Judgement) -> bool:
+    return judgement.machine_was_late or judgement.verdict is Verdict.INCONCLUSIVE
 
 
 def _codes(judgement: Judgement) -> frozenset[str]:

@@ -19,6 +19,7 @@ Sample = Any
 
 OTHER_CASE = "ack/close-flushes"
 OTHER = "resend.pending-sends-resent"
+THIRD = "resend.send-timeout"
 
 
 def test_listed_failure_is_expected(sample: Sample) -> None:
@@ -91,6 +92,15 @@ def test_failure_of_another_kind_hides_the_listed_one(sample: Sample) -> None:
 def test_requirement_no_longer_exercised_in_a_judged_case_is_stale(sample: Sample) -> None:
     standing = sample.standing(sample.judged(Verdict.PASS, requirement=OTHER), entries=[sample.entry()])
     assert standing.entries[0].state is EntryState.STALE
+
+
+def test_requirement_not_exercised_in_a_case_of_which_the_machine_leaves_something_open_is_undecided(
+    sample: Sample,
+) -> None:
+    passed = sample.judged(Verdict.PASS, requirement=OTHER)
+    late = sample.judged(Verdict.INCONCLUSIVE, requirement=THIRD)
+    standing = sample.standing(passed, late, entries=[sample.entry()])
+    assert standing.entries[0].state is EntryState.UNDECIDED
 
 
 def test_case_that_was_not_reached_decides_nothing(sample: Sample) -> None:
