@@ -176,6 +176,16 @@ def test_message_forgotten_when_its_letter_was_refused_is_found() -> None:
     assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-redelivered"]
 
 
+def test_message_forgotten_when_its_letter_was_refused_is_found_beside_a_reader_of_letters() -> None:
+    """As with pulsar-client-go 0.12.1, whose producer of letters does nothing more after NotAllowedError."""
+    story = refused_twice()
+    story.posts()
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.up("LOOKUP", request_id=77, fields={"topic": f"{story.full('t')}-s-DLQ"})
+    story.down("LOOKUP_RESPONSE", request_id=77, fields={"response": "Connect"})
+    assert codes_of(story.judged(dead_letter_original_acked_after_receipt)) == ["not-redelivered"]
+
+
 def test_message_forgotten_when_the_producer_of_letters_was_refused_is_found() -> None:
     story = Letters()
     story.comes(1)

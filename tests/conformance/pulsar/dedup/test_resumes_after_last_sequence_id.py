@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.conformance.pulsar._trials import codes_of
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.pulsar.checks.dedup.resumes_after_last_sequence_id import resumes_after_last_sequence_id
 
 
@@ -39,6 +40,23 @@ def test_configured_initial_id_that_is_ignored_is_found() -> None:
 
 def test_negative_initial_id_means_none() -> None:
     assert codes_of(_first_id(42, last=41, initial_sequence_id=-1)) == []
+
+
+@pytest.mark.parametrize(("sequence_id", "codes"), [(5, []), (0, ["starts-elsewhere"])])
+def test_first_message_may_leave_behind_a_later_one_of_another_partition(sequence_id: int, codes: list[str]) -> None:
+    """As with pulsar-client-go 0.12.1, each of whose partitions has a loop of its own."""
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected()
+    for partition in range(2):
+        story.producer_ready(producer_id=partition, topic=f"t-partition-{partition}", last_sequence_id=4)
+    story.complete(opening, producer_name=NAME)
+    for number in range(2):
+        story.send(number)
+    story.send_frame(1, producer_id=1, sequence_id=5)
+    story.send_frame(0, producer_id=0, sequence_id=sequence_id)
+    check = trial(resumes_after_last_sequence_id, story.done())
+    assert (codes_of(check), check.exercised) == (codes, 1)
 
 
 def test_reconnected_producer_is_no_new_one() -> None:

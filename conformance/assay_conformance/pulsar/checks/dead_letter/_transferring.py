@@ -138,6 +138,9 @@ class _Transfers:
         for transfer in self._unsent(asked.address):
             if asked.request.frame.command == "PRODUCER":
                 transfer.waits_ns, transfer.is_ready = answer.t_ns, asked.failure is None
+            elif transfer.failure is not None and transfer.failure.command == "SEND_ERROR":
+                # A reader of the letters may have asked: it is the client's turn again.
+                transfer.waits_ns = answer.t_ns
             transfer.failure = asked.failure or transfer.failure
 
     # --- the letter ---
