@@ -112,9 +112,7 @@ def _ends(timeline: Timeline, closes: Closes, pending: _Pending) -> Says:
                 f"{send.invoke.number}, called before, to end; it had not when the Case ended at {ms(end_ns)}",
                 *(send.invoke, closed),
             )
-    elif unit is None:
-        return
-    elif end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT or unit.errors:
+    elif unit is None or end.outcome is Outcome.OK or end.error is ErrorClass.TIMEOUT or unit.errors:
         yield Exercised(end)
     else:
         yield from _fails(timeline, closes[unit.session.request.seq].answer, pending, unit, end)
