@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.consumption import is_dead_letter, is_open, moves_to_dead_letter, number_in_force
 from assay_conformance.judging.certainty import Breach, breach
 from assay_conformance.judging.tolerance import ms
-from assay_conformance.model.event import Completion, Event, Frame, Member, Received
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Member, Received
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_consumer, known_owner
 from assay_conformance.pulsar.timeline.deliveries import REDELIVER
@@ -78,6 +78,17 @@ def not_delivered(timeline: Timeline, incoming: IncomingMessage, what: str, *cau
                 f"to be received; a receive ended without it at {ms(end.t_ns)}",
                 *(*causes, incoming.frame, end),
             )
+
+
+def content(one: Member | Received | Invoke) -> str:
+    """Return how sentences tell one content from another."""
+    return f"{one.size or 0} bytes of digest {one.digest or 0:08x}"
+
+
+def other_content(code: str, got: Received, sent: Member, what: str, *causes: Event) -> Breach:
+    """Return the breach of a message, `what` it is in a few words, that was not received as it was sent."""
+    received = f"consumer {got.handle} received {what} at {ms(got.t_ns)}"
+    return breach(code, f"{received} as {content(got)}; expected {content(sent)}", *causes, got)
 
 
 class _Handover:

@@ -29,6 +29,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.connections import Why
+from assay_conformance.pulsar.timeline.registering import whose
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 if TYPE_CHECKING:
@@ -102,15 +103,10 @@ class Obstacles:
     def about(self, frame: Frame) -> About:
         """Return whose a frame is, whichever side wrote it."""
         timeline = self._timeline
-        if frame.consumer_id is not None:
-            session, owner = timeline.consumer_sessions.of(frame), timeline.consumer_of(frame)
-            topic = None if session is None else base_topic(session.topic)
+        if frame.consumer_id is not None or frame.producer_id is not None:
+            session = timeline.registered(frame)
+            owner, topic = whose(session, frame), None if session is None else base_topic(session.topic)
             return About(None if owner is None else owner.handle, topic)
-        if frame.producer_id is not None:
-            registered = timeline.session_of(frame)
-            line = None if registered is None else registered.line
-            topic = None if registered is None else base_topic(registered.topic)
-            return About(None if line is None else line.handle, topic)
         if frame.fields.get("topic"):
             return About(topic=base_topic(timeline.local_topic(frame)))
         request = self._asked.get((frame.conn, frame.request_id)) if frame.request_id is not None else None

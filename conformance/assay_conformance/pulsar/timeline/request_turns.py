@@ -56,7 +56,7 @@ def request_turns(timeline: Timeline) -> Iterator[Turn]:
     """
     frames = timeline.events.frames()
     for end in timeline.ends(*_ASKING):
-        opening = timeline.openings.get(end.handle or 0) or _opening(timeline, end)
+        opening = timeline.opening_of(end.handle)
         call = timeline.call(end)
         if opening is None or end.error in _OWN or _is_behind_its_opening(timeline, call, opening):
             continue
@@ -119,11 +119,6 @@ def _is_brokers_turn(moment: Event) -> bool:
     """Return whether it is the broker's turn: behind a request, or an answer that announces another one."""
     waits = isinstance(moment, Frame) and moment.fields.get("producer_ready") is False
     return waits or (isinstance(moment, Frame) and moment.dir is Direction.TO_BROKER)
-
-
-def _opening(timeline: Timeline, end: Completion) -> Invoke | None:
-    consumer = timeline.consumer(end.handle)
-    return None if consumer is None else consumer.invoke
 
 
 def _is_about(timeline: Timeline, frame: Frame, handle: int, topics: frozenset[str]) -> bool:

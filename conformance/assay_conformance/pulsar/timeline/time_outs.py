@@ -140,9 +140,8 @@ def waits_behind_send(timeline: Timeline, overdue: Overdue) -> bool:
     """Return whether a call of a producer waits after a send: every send of its client blocks, and one goes on."""
     if Lack.OVERLAPPING_SENDS not in timeline.view.facts.lacks:
         return False
-    sends = ((send.invoke, send.completion) for send in timeline.sends_of(overdue.handle))
-    ahead = (end for call, end in sends if call.op < overdue.op)
-    return any(end is None or end.seq > overdue.seq for end in ahead)
+    ahead = (send for send in timeline.sends_of(overdue.handle) if send.invoke.op < overdue.op)
+    return any(send.is_pending(overdue) for send in ahead)
 
 
 def _lasts(timeline: Timeline, dropped: Frame, at: Event) -> bool:

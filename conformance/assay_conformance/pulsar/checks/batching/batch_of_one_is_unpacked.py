@@ -9,12 +9,11 @@ from assay_conformance.pulsar.timeline import (
     IncomingMessage,
     Says,
     Timeline,
-    breach,
     check,
     incoming_messages,
-    ms,
     not_delivered,
 )
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 
 def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
@@ -28,15 +27,9 @@ def _batches_of_one(timeline: Timeline) -> Iterator[Frame]:
 def batch_of_one_is_unpacked(timeline: Timeline, incoming: IncomingMessage) -> Says:
     """batching.batch-of-one-is-unpacked: the message of a batch of one is delivered, without the header it has in
     the batch."""
-    handle, member, got = incoming.consumer.handle, incoming.member, incoming.taken
+    member, got = incoming.member, incoming.taken
     if got is not None:
         yield Exercised(got)
     if got is not None and got.payload != member.payload:
-        yield breach(
-            "changed",
-            f"consumer {handle} received {incoming.entry}, a batch of one message, at {ms(got.t_ns)} as {got.size} "
-            f"bytes of digest {got.digest:08x}; expected the message in it, of {member.size} bytes and digest "
-            f"{member.digest:08x}",
-            *(incoming.frame, got),
-        )
+        yield other_content("changed", got, member, f"{incoming.entry}, a batch of one message,", incoming.frame)
     yield from not_delivered(timeline, incoming, "a batch of one message")

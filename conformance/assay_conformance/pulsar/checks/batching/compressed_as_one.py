@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from assay_conformance.history.events import grouped
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline.incoming import content
 
 
 def _payloads(timeline: Timeline) -> dict[int | None, set[object]]:
@@ -42,7 +43,7 @@ def compressed_as_one(timeline: Timeline, unit: Unit) -> Says:
         index, member = odd
         yield breach(
             "member-changed",
-            f"{unit.line}: message {index} in the batch at {ms(frame.t_ns)} is {member.size} bytes of digest "
-            f"{member.digest:08x}; expected a message that the application sent; it is none of them",
+            f"{unit.line}: message {index} in the batch at {ms(frame.t_ns)} is {content(member)}; expected a message "
+            "that the application sent; it is none of them",
             frame,
         )

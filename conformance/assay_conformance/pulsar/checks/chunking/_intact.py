@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Received
-from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, each
+from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, each
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 
 def judge_intact(timeline: Timeline, whole: dict[Place, Chunk], what: str) -> Says:
@@ -25,12 +26,7 @@ def _judge_as_sent(timeline: Timeline, whole: dict[Place, Chunk], what: str, got
     if member is None or got.payload == member.payload:
         yield Exercised(got)
         return
-    yield breach(
-        "wrong-content",
-        f"consumer {got.handle} received {entry}, {what}, as {got.size} bytes of digest {got.digest:08x}; expected "
-        f"{member.size} bytes of digest {member.digest:08x}",
-        *(chunk.frame, got),
-    )
+    yield other_content("wrong-content", got, member, f"{entry}, {what},", chunk.frame)
 
 
 def _judge_received(timeline: Timeline, whole: dict[Place, Chunk], what: str, incoming: IncomingMessage) -> Says:

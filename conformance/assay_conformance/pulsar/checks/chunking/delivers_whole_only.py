@@ -4,6 +4,7 @@ from assay_conformance.model.event import Frame, Received
 from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 
 @check("chunking.delivers-whole-only")
@@ -51,12 +52,7 @@ def _judge_whole(timeline: Timeline, places: dict[Place, list[Chunk]], clean: di
     elif clean.get(place, got.seq) >= got.seq:
         return
     elif frame.members and got.payload != frame.members[0].payload:
-        yield breach(
-            "wrong-content",
-            f"consumer {got.handle} received the chunks up to {entry} joined to {got.size} bytes of digest "
-            f"{got.digest:08x}; expected {frame.members[0].size} bytes of digest {frame.members[0].digest:08x}",
-            *(frame, got),
-        )
+        yield other_content("wrong-content", got, frame.members[0], f"the chunks up to {entry}", frame)
     else:
         yield Exercised(got)
 

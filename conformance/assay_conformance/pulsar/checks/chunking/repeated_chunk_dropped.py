@@ -9,6 +9,7 @@ from assay_conformance.pulsar.checks.chunking._given_up import Chunks
 from assay_conformance.pulsar.timeline import Exercised, IncomingMessage, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, Chunk, Place, whole_not_delivered
 from assay_conformance.pulsar.timeline.assembly import ChunkFate
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 
 @check("chunking.repeated-chunk-dropped")
@@ -82,13 +83,7 @@ def _counts_once(timeline: Timeline, joined: _Joined) -> Says:
                 *(repeat, got),
             )
         elif member is not None and got.payload != member.payload:
-            yield breach(
-                "wrong-content",
-                f"consumer {got.handle} received {first.entry} as {got.size} bytes of digest {got.digest:08x}; "
-                f"expected {member.size} bytes of digest {member.digest:08x}, since a chunk that comes twice counts "
-                "once",
-                *(repeat, got),
-            )
+            yield other_content("wrong-content", got, member, f"{first.entry}, of which a chunk came twice,", repeat)
         else:
             yield Exercised(got)
 

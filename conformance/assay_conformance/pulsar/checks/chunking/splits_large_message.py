@@ -10,6 +10,7 @@ from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Meta, Outcome
 from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, properties_bytes, splits
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
+from assay_conformance.pulsar.timeline.incoming import content
 
 VARIABLE_BYTES = 8
 """By so much may two full chunks differ: their numbers take one byte or more."""
@@ -153,9 +154,8 @@ def _judge_whole(timeline: Timeline, split: _Split, frame: Frame) -> Says:
         return
     yield breach(
         "joined-differs",
-        f"the chunks up to {chunk_of(frame)} at {ms(frame.t_ns)} join to {member.size} bytes of digest "
-        f"{member.digest:08x}; expected what the application sent: {send.invoke.size} bytes of digest "
-        f"{send.invoke.digest or 0:08x}",
+        f"the chunks up to {chunk_of(frame)} at {ms(frame.t_ns)} join to {content(member)}; expected what the "
+        f"application sent: {content(send.invoke)}",
         *(send.invoke, split.first, frame),
     )
 

@@ -21,6 +21,7 @@ from assay_conformance.pulsar.timeline import (
 )
 from assay_conformance.pulsar.timeline.arrivals import Arrivals, whole_not_delivered
 from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
+from assay_conformance.pulsar.timeline.incoming import content
 
 
 @check("chunking.survives-reconnect")
@@ -151,8 +152,7 @@ def _end_to_end(timeline: Timeline, fate: _Fate, sending: Sending, send: Send) -
         yield breach(
             "damaged",
             f"message {number} of producer {handle}, interrupted between chunks, came to consumer {damaged.handle} as "
-            f"{damaged.size} bytes of digest {damaged.digest:08x}; expected {send.invoke.size} bytes of digest "
-            f"{send.invoke.digest or 0:08x}",
+            f"{content(damaged)}; expected {content(send.invoke)}",
             *(send.invoke, damaged),
         )
         return

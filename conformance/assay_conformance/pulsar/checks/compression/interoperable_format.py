@@ -20,6 +20,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     not_delivered,
 )
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 UNREAD_FORMAT: Final = "another-format"
 """What is in such a body is known to its client alone."""
@@ -62,16 +63,12 @@ def _compressed(timeline: Timeline) -> Iterator[Frame]:
 
 
 def _judge_received(timeline: Timeline, incoming: IncomingMessage) -> Says:
-    handle, got, member = incoming.consumer.handle, incoming.taken, incoming.member
+    got, member = incoming.taken, incoming.member
     codec = incoming.frame.meta.compression if incoming.frame.meta else "some codec"
     if got is not None and got.payload == member.payload:
         yield Exercised(got)
     elif got is not None:
-        yield breach(
-            "message-changed",
-            f"consumer {handle} received {incoming.entry} as {got.size} bytes of digest {got.digest:08x}; expected "
-            f"{member.size} bytes of digest {member.digest:08x}, to which {codec} decompresses",
-            *(incoming.frame, got),
-        )
+        what = f"{incoming.entry}, compressed by {codec},"
+        yield other_content("message-changed", got, member, what, incoming.frame)
     if incoming.missed and not timeline.connection(incoming.frame.conn).has_seen(incoming.missed[0], Why.NOT_A_FRAME):
         yield from not_delivered(timeline, incoming, f"compressed by {codec}")

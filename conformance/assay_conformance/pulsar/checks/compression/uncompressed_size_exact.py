@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, Unit, breach, check, ms
+from assay_conformance.pulsar.timeline.incoming import content
 
 
 @check("compression.uncompressed-size-exact", of=lambda timeline: timeline.units)
@@ -37,7 +38,7 @@ def uncompressed_size_exact(timeline: Timeline, unit: Unit) -> Says:
     if not any(invoke.payload == member.payload for invoke in asked):
         yield breach(
             "payload-changed",
-            f"{unit.line}: the message at {ms(frame.t_ns)} carries {member.size} bytes of digest {member.digest:08x}; "
-            "expected the payload of one of its send calls; it is that of none",
+            f"{unit.line}: the message at {ms(frame.t_ns)} carries {content(member)}; expected the payload of one of "
+            "its send calls; it is that of none",
             frame,
         )

@@ -16,6 +16,7 @@ from assay_conformance.pulsar.timeline import (
     incoming_messages,
     ms,
 )
+from assay_conformance.pulsar.timeline.incoming import other_content
 
 
 @check("robustness.any-segmentation")
@@ -62,27 +63,19 @@ def _messages(timeline: Timeline, since: dict[int, Fired]) -> Iterator[Frame]:
 
 
 def _judge_received(timeline: Timeline, since: dict[int, Fired], incoming: IncomingMessage) -> Says:
-    taken, member, came = (
-        incoming.taken,
-        incoming.member,
-        f"{incoming.entry} came in pieces to consumer {incoming.consumer.handle}",
-    )
+    taken, member = incoming.taken, incoming.member
     if taken is not None and taken.payload == member.payload:
         yield Exercised(taken)
     elif taken is not None:
-        yield breach(
-            "message-changed",
-            f"{came}; expected {member.size} bytes of digest {member.digest:08x}; it received {taken.size} bytes of "
-            f"digest {taken.digest:08x}",
-            *(incoming.frame, taken),
-        )
+        what = f"{incoming.entry}, which came in pieces,"
+        yield other_content("message-changed", taken, member, what, incoming.frame)
     for end in incoming.missed:
         if not _is_disturbed(timeline, incoming.frame.conn, end):
             timeline.bounds.check_fair("answer", incoming.frame.t_ns, end.t_ns, what="whether a message only came late")
             yield breach(
                 "message-lost",
-                f"{came} at {ms(incoming.frame.t_ns)}; expected it to be received; a receive ended without it at "
-                f"{ms(end.t_ns)}",
+                f"{incoming.entry} came in pieces to consumer {incoming.consumer.handle} at "
+                f"{ms(incoming.frame.t_ns)}; expected it to be received; a receive ended without it at {ms(end.t_ns)}",
                 *(since[incoming.frame.conn], incoming.frame, end),
             )
 

@@ -15,6 +15,7 @@ from assay_conformance.pulsar.timeline import (
     incoming_messages,
     not_delivered,
 )
+from assay_conformance.pulsar.timeline.incoming import content
 
 
 @check("robustness.edge-case-payloads-round-trip")
@@ -39,7 +40,7 @@ def _smallest(timeline: Timeline) -> Iterator[Frame]:
 def _judge_the_same(one: Taken) -> Says:
     message, member = one.message, one.member
     if message.digest != member.digest or message.size != member.size:
-        yield changed(one, f"{message.size} bytes of digest {message.digest:08x}", f"{member.size} bytes")
+        yield changed(one, content(message), content(member))
     elif member.size <= 1:
         yield Exercised(message)
 
