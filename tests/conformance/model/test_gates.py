@@ -113,6 +113,7 @@ FLAGS: dict[tuple[str, ...], frozenset[str]] = {
         {
             "dead-letter.initial-subscription",
             "dead-letter.acked-stays-out",
+            "dead-letter.closes-with-consumer",
             "dead-letter.not-batched",
             "dead-letter.original-acked-after-receipt",
             "dead-letter.max-redeliver-count",

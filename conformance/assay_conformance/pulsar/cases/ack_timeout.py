@@ -11,6 +11,7 @@ from assay_conformance.cases.build import STARVED_MS, Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+from assay_conformance.model.requirement import RequirementId
 from assay_conformance.pulsar.cases.nack.requests import REDELIVER
 
 
@@ -197,6 +198,29 @@ def acked_cumulatively_on_one_of_two_topics(pace: Pace) -> Case:
     )
 
 
+def unacked_on_two_topics(pace: Pace) -> Case:
+    """Hold a message of each topic; they are asked for, and received again."""
+    plan, client = Schedule.with_client()
+    for topic in "tu":
+        plan.broker("store_entries", topic=topic, entries=plains(range(1)))
+    consumer = plan.consumer(client, ["t", "u"])
+    plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.wait_ms(pace.over_ms)
+    plan.wait_ops(plan.receive(consumer, 2, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    case = pace.case(
+        plan,
+        "unacked-on-two-topics",
+        "A message of each of two topics is held beyond the acknowledgment time-out, and received again",
+        "ack-timeout.redelivery-requested-in-time",
+    )
+    return replace(
+        case,
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        requirements=(*case.requirements, RequirementId("nack.requested-once")),
+    )
+
+
 def held_again_after_a_loss(pace: Pace) -> Case:
     """Lose the connection while the application holds two messages; they come again, and are held beyond the time-out.
 
@@ -277,6 +301,7 @@ CASES = (
             acked_cumulatively_on_two_topics,
             acked_cumulatively_on_one_of_two_topics,
             held_again_after_a_loss,
+            unacked_on_two_topics,
             unacked_chunked_message,
             acked_on_non_persistent_topic,
         )

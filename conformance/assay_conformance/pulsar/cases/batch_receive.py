@@ -190,6 +190,25 @@ def reconnects_while_waiting() -> Case:
     )
 
 
+def more_than_the_queue_holds() -> Case:
+    """Ask without a time-out for more than the receiver queue holds. A client may enlarge its queue, and return all."""
+    plan, consumer = Schedule.with_consumer(stored=plains(range(10)))
+    plan.wait_ops(plan.batch_receive(consumer))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "batch-receive/more-than-the-queue-holds",
+        "A batch receive without a time-out may have ten messages, which are there, and the receiver queue holds four",
+        ("robustness.calls-do-not-hang", "batch-receive.within-limits"),
+        capabilities=BATCHES,
+        consumer={
+            **EARLIEST,
+            "receiver_queue_size": 4,
+            "batch_receive_max_messages": 10,
+            "batch_receive_timeout_ms": 0,
+        },
+    )
+
+
 def several_wait() -> Case:
     """Call batch receives of which none finds a message, and then some of which the first takes all there are."""
     plan, client = Schedule.with_client()

@@ -231,6 +231,45 @@ def consumer_closed_before_receipt() -> Case:
     )
 
 
+def closed_behind_a_dead_letter() -> Case:
+    """Close a consumer whose dead letter has its receipt."""
+    plan, client = Schedule.with_client(stored=plains([0]))
+    consumer = plan.consumer(client)
+    _nack(plan, consumer, 2)
+    plan.wait_ms(REDELIVERED_MS)
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(REDELIVERED_MS)
+    return plan.case(
+        "dead-letter/closed-behind-a-dead-letter",
+        "A consumer is closed when its dead letter has a receipt",
+        ("dead-letter.closes-with-consumer",),
+        capabilities=BURIES,
+        consumer=DEAD,
+        topology=TOPICS,
+    )
+
+
+def closed_behind_a_retry_letter() -> Case:
+    """Close a consumer whose retry letter has its receipt, and came round."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, **WHOLE))
+    plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+    plan.wait_ops(plan.reconsume_later(consumer, ROUND_MS, messages=[1]))
+    plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(REDELIVERED_MS)
+    return plan.case(
+        "dead-letter/closed-behind-a-retry-letter",
+        "A consumer is closed when its retry letter has a receipt and was received",
+        ("dead-letter.closes-with-consumer",),
+        capabilities=(*RETRIES, "dead_letter"),
+        consumer=RETRY,
+        topology=TOPICS,
+    )
+
+
 def initial_subscription() -> Case:
     return _nacked_twice(
         "initial-subscription",

@@ -6,14 +6,20 @@ from typing import Any
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import batch, plain
-from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import Cut, Fault
 
 VIEWS = ("table_view",)
+KEYS = tuple("abcdefgh")
+UPDATED_MS = 62_000
+"""The time in which a client that updates its partitions once a minute has done that."""
 FOLLOWED_MS = 1_200
 """The time in which stored messages reach every open table view."""
 
-REQUIREMENTS = ("table-view.holds-what-was-stored", "table-view.follows-its-topic", "table-view.reports-each-value")
+REQUIREMENTS = (
+    *("table-view.holds-what-was-stored", "table-view.follows-its-topic", "table-view.reports-each-value"),
+    "table-view.one-reader-each",
+)
 
 
 def _keyed(key: str, number: int, size: int = 64) -> dict[str, Any]:
@@ -45,6 +51,35 @@ def follows_partitions() -> Case:
         (*REQUIREMENTS, "robustness.calls-do-not-hang"),
         capabilities=("producer", *VIEWS, "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3),)),
+    )
+
+
+def follows_added_partitions() -> Case:
+    """Add a partition behind an update that found none; the interval of updates is what clients have without being
+    asked."""
+    plan, client = Schedule.with_client()
+    producer = plan.producer(client)
+    view = plan.table_view(plan.client())
+    for key in KEYS:
+        plan.send(producer, 1, key=key)
+    plan.wait_ms(UPDATED_MS)
+    plan.broker("grow", topic="t", partitions=3)
+    plan.wait_ms(UPDATED_MS)
+    late = plan.producer(client)
+    for key in KEYS:
+        plan.send(late, 1, key=key)
+    plan.wait_ops()
+    plan.wait_ms(FOLLOWED_MS)
+    plan.wait_ops(plan.read_table_view(view))
+    return plan.case(
+        "table-view/follows-added-partitions",
+        "A partition is added to the topic of a table view, which updates its partitions once a minute, and keys are "
+        "set there",
+        ("table-view.follows-its-topic", "table-view.one-reader-each"),
+        capabilities=("producer", *VIEWS, "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        tier=Tier.FULL,
+        limits=Limits(case_ms=180_000, least_wall_ms=2 * UPDATED_MS),
     )
 
 

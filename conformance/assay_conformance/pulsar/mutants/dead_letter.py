@@ -62,6 +62,16 @@ class FailedDeadLetterNotRedelivered(Consumer):
         pass
 
 
+class LettersOutliveConsumer(Letters):
+    """The producers of letters stay registered when their consumer is closed."""
+
+    breaks = "dead-letter.closes-with-consumer"
+    stands_for = "apache/pulsar#14284: a consumer's close forgets the producers that it opened by itself"
+
+    def close(self) -> None:
+        pass
+
+
 class DeadLetterProducersShareName(Letters):
     """The dead letter producers of a subscription's consumers have one name."""
 

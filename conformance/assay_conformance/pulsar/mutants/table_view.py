@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from assay_conformance.client.growth import Growth
 from assay_conformance.client.handed import Inbound
+from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.table_view import TableView
 from assay_conformance.client.values import Failed, Result
 
@@ -18,6 +22,16 @@ class ViewOpensBeforeItHasRead(TableView):
             super()._all_subscribed(result)
         else:
             self._open()
+
+
+class ViewMissesAddedPartitions(TableView):
+    """A table view reads the partitions that its topic had when it was opened, and no others."""
+
+    breaks = "table-view.follows-its-topic"
+    stands_for = "a sibling of apache/pulsar#15166: readers made once, for the partitions of that moment"
+
+    def _widen(self, topic: str, partitions: range, answered: Callable[[bool], None]) -> None:
+        answered(True)
 
 
 class ViewKeepsRemovedKeys(TableView):
@@ -51,3 +65,17 @@ class ViewReportsOnlyNewKeys(TableView):
         self._reported = getattr(self, "_reported", {})
         if self._reported.setdefault(key, value) is value or not value:
             super()._report(key, value)
+
+
+class ViewReadsAgain(Growth):
+    """Each update of the partitions of a table view opens readers of all of them, beside those that it has."""
+
+    breaks = "table-view.one-reader-each"
+    stands_for = "apache/pulsar#15166: an update does not ask which partitions are read already"
+
+    def _counted(self, partitions: int | Refusal) -> None:
+        view = getattr(getattr(self._widen, "func", None), "__self__", None)
+        if isinstance(view, TableView) and isinstance(partitions, int) and not self._stopped:
+            self._widen(range(partitions), lambda opened: self._widened(partitions, opened))
+        else:
+            super()._counted(partitions)

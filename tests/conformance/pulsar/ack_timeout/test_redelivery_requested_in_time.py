@@ -178,3 +178,15 @@ def test_message_that_comes_again_behind_its_acknowledgment_is_not_held(acked: b
     story.after(900)
     story.redeliver_frame(0)
     assert story.judged(ack_timeout_redelivery_requested_in_time)[0][-1:] == codes
+
+
+def test_message_that_was_held_on_an_earlier_connection_may_be_asked_for_earlier() -> None:
+    story = holding()
+    story.after(200)
+    story.cut()
+    story.again()
+    story.message(0, conn=1)
+    story.received(0)
+    story.after(300)
+    story.redeliver_frame(0, conn=1)
+    assert story.judged(ack_timeout_redelivery_requested_in_time) == ([], 1)

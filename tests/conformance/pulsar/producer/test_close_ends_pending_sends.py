@@ -10,7 +10,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import ErrorClass, Fate, Fired, Invoke, Sides
+from assay_conformance.model.event import ErrorClass, Fate, Fired, Invoke, Outcome, Sides
 from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
 from assay_conformance.pulsar.cases.robustness.malformed import NO_COMMAND
 from assay_conformance.pulsar.checks.producer.close_ends_pending_sends import close_ends_pending_sends
@@ -210,6 +210,19 @@ def test_send_that_never_left_ends_with_its_producer(is_closed: bool, codes: lis
         story.down("SUCCESS", request_id=77)
         story.complete(close)
     assert codes_of(trial(close_ends_pending_sends, story.at(5_000).done())) == codes
+
+
+def test_send_that_never_left_may_fail_with_its_producer() -> None:
+    story = Script()
+    story.producer()
+    sent = story.send(0)
+    close = story.invoke("close", PRODUCER)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=77)
+    story.complete(sent, Outcome.FAIL, error=ErrorClass.CLOSED)
+    story.down("SUCCESS", request_id=77)
+    story.complete(close)
+    check = trial(close_ends_pending_sends, story.at(5_000).done())
+    assert (check.findings, check.exercised) == ([], 1)
 
 
 def test_send_behind_close_producer_is_found() -> None:

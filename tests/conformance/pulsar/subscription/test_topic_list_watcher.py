@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.conformance.pulsar.subscription._patterns import FULL, Following
 
+from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Sides
 from assay_conformance.pulsar.checks.subscription.topic_list_watcher import topic_list_watcher
 
@@ -44,3 +45,17 @@ def test_client_that_has_nobody_watch_is_found() -> None:
     story.stored(2, topic="news-b")
     story.finds(after_ms=900)
     assert story.judged(topic_list_watcher)[0] == ["not-followed"]
+
+
+@pytest.mark.parametrize(("ends", "codes"), [("close", []), ("loss", []), (None, ["watcher-left"])])
+def test_watcher_ends_with_its_consumer(ends: str | None, codes: list[str]) -> None:
+    story = Following("news-a")
+    story.up("WATCH_TOPIC_LIST", request_id=50, fields={"watcher_id": 7})
+    story.down("WATCH_TOPIC_LIST_SUCCESS", request_id=50, fields={"watcher_id": 7})
+    story.complete(story.invoke("close", CONSUMER))
+    if ends == "close":
+        story.up("WATCH_TOPIC_LIST_CLOSE", request_id=51, fields={"watcher_id": 7})
+    if ends == "loss":
+        story.cut()
+    story.after(3_000)
+    assert story.judged(topic_list_watcher)[0] == codes

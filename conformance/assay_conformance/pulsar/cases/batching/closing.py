@@ -80,7 +80,7 @@ def delay_passes_in_an_outage() -> Case:
     plan.wait_ops(plan.send(producer))
     sent = plan.last
     plan.wait_fired(1)
-    plan.send(producer, 2)
+    plan.send(producer)
     plan.wait_ms(600)
     plan.heal(0)
     plan.wait_ms(2_500)

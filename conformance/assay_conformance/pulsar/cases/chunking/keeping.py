@@ -8,6 +8,7 @@ from typing import Any
 from assay_conformance.cases.build import ACKS_FLUSHED_MS, STARVED_MS, Schedule
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, ConfigValue
+from assay_conformance.model.fault import AfterStep, Cut, Fault
 
 RECEIVE_MS = STARVED_MS
 """How long a receive waits for a message that has been stored."""
@@ -43,6 +44,24 @@ def _kept(
         (requirement,),
         capabilities=capabilities,
         consumer={"initial_position": "earliest", "ack_group_ms": 100, **consumer},
+    )
+
+
+def _expires_behind_a_loss() -> Case:
+    """Lose the connection while a message is incomplete; its chunks come again, and the last one never does."""
+    plan, reader = Schedule.with_consumer(stored=[*chunks(0, 3)[:2], plain(1)])
+    plan.wait_ops(plan.receive(reader, 1, RECEIVE_MS))
+    lost = plan.last
+    plan.wait_ops(plan.receive(reader, 1, RECEIVE_MS))
+    plan.wait_ops(plan.ack(reader))
+    plan.wait_ms(1_200)
+    return plan.case(
+        "chunking/incomplete-expires-behind-a-loss",
+        "Two of three chunks come again on a new connection, and the last one never arrives",
+        ("chunking.expires-incomplete",),
+        capabilities=("chunk_expiry",),
+        consumer={"initial_position": "earliest", "ack_group_ms": 100, "expire_incomplete_chunked_ms": 300},
+        faults=(Fault(trigger=AfterStep(lost), action=Cut()),),
     )
 
 
@@ -150,4 +169,5 @@ CASES = (
         capabilities=("chunk_expiry",),
         expire_incomplete_chunked_ms=300,
     ),
+    _expires_behind_a_loss(),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.cases.build import STARVED_MS, Schedule, down
-from assay_conformance.model.case import Case, Config, Isolation, Topology
+from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import Drop, Fault
 from assay_conformance.pulsar.cases.flow.permits import LIMIT_BYTES, REFUSED_MS
 
@@ -87,6 +87,26 @@ def memory_after_time_outs() -> Case:
         "Sends that fill the client's memory limit time out, and then as many others fit",
         producer={**REFUSES, "send_timeout_ms": 500},
         capabilities=("memory_limit", "send_timeout"),
+    )
+
+
+def memory_after_the_end_of_a_topic() -> Case:
+    """Send on a topic that is terminated."""
+    plan, client = Schedule.with_client()
+    gone, producer = plan.producer(client, "u"), plan.producer(client)
+    plan.wait_ops(plan.send(gone))
+    plan.broker("terminate", topic="u")
+    for _ in range(FULL):
+        plan.wait_ops(plan.send(gone, size=SIZE_BYTES))
+    with plan.held():
+        _fills(plan, producer, 1)
+    plan.wait_ops()
+    return _case(
+        plan,
+        "memory-after-the-end-of-a-topic",
+        "Sends on a terminated topic fail; then as many sends on another one fit into the memory limit as before",
+        "flow.memory-limit",
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
     )
 
 

@@ -67,6 +67,27 @@ def nacked_behind_a_loss() -> Case:
     )
 
 
+def requested_once() -> Case:
+    """Nack a message of each of two topics, and let much time pass before they are received again."""
+    plan, client = Schedule.with_client()
+    for topic in "tu":
+        plan.broker("store_entries", topic=topic, entries=plains(range(2)))
+    consumer = plan.consumer(client, ["t", "u"])
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    plan.nack(consumer, messages=[1, 2, 3, 4])
+    plan.wait_ms(REQUESTED_MS)
+    plan.wait_ops(plan.receive(consumer, 4, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "nack/requested-once",
+        "Two messages of each of two topics are nacked, and received again",
+        ("nack.requested-once", "nack.redelivery-requested-in-time"),
+        consumer=SHARED,
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
 def default_delay() -> Case:
     plan, consumer = Schedule.with_consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[1])

@@ -52,6 +52,20 @@ def closed_with_batches_by_key() -> Case:
     )
 
 
+def interceptor_of_batches() -> Case:
+    """Send batches of three, and one that is not full."""
+    plan, producer = Schedule.with_producer()
+    plan.send(producer, 7)
+    plan.wait_ops(plan.flush(producer))
+    plan.wait_ops()
+    return plan.case(
+        "producer/interceptor-of-batches",
+        "Seven messages are sent in batches of three by a producer with an interceptor",
+        ("producer.interceptors-run-first",),
+        producer={"interceptor": "notes", "batching": True, "batching_max_messages": 3},
+    )
+
+
 def assigned_names() -> Case:
     plan, client = Schedule.with_client()
     for _ in range(2):
@@ -364,6 +378,7 @@ CASES = (
         {"router": "by_number", "interceptor": "notes"},
     ),
     closed_with_batches_by_key(),
+    interceptor_of_batches(),
     assigned_names(),
     keys_and_ordering_keys(),
     name_in_use(),

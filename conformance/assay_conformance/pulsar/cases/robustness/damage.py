@@ -118,6 +118,23 @@ def concurrent_flushes() -> Case:
     )
 
 
+def concurrent_receives() -> Case:
+    """Let three receives wait, of which one gets a message, and the others end by their time-outs."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(3):
+        plan.receive(consumer, 1, timeout_ms=1_000)
+    plan.send(producer)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/concurrent-receives",
+        "Three receives wait at the same time, and one message comes",
+        ("robustness.calls-do-not-hang",),
+        consumer=EARLIEST,
+        limits=Limits(operation_ms=6_000),
+    )
+
+
 def calls_during_an_outage() -> Case:
     """Call during an outage that does not end; each call has a time-out or must end without one."""
     plan, client = Schedule.with_client()
@@ -199,6 +216,7 @@ CASES = (
     send_for_an_unknown_producer(),
     send_for_a_closed_producer(),
     concurrent_flushes(),
+    concurrent_receives(),
     calls_during_an_outage(),
     checksum_mismatch(),
     pieces("byte-by-byte", "From CONNECTED on, every byte arrives alone", Resegment(piece_bytes=1)),

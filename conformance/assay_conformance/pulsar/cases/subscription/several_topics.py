@@ -146,6 +146,24 @@ def _pattern_loses_topic(words: str, title: str, requirement: str, again_ms: int
     )
 
 
+def pattern_closed_with_its_watcher() -> Case:
+    """Close a consumer of a pattern, whose client has another one; then create a topic."""
+    plan, client = Schedule.with_client()
+    consumer, other = plan.consumer(client, NEWS, pattern="news-.*"), plan.consumer(client, "sports")
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(STARVED_MS)
+    plan.wait_ops(plan.send(plan.producer(client, "sports"), 2))
+    plan.wait_ops(plan.receive(other, 2, STARVED_MS))
+    return plan.case(
+        "subscription/pattern-closed-with-its-watcher",
+        "A consumer of a pattern is closed, and its client goes on",
+        ("subscription.topic-list-watcher",),
+        capabilities=("producer", "consumer", "topic_patterns", "topic_watcher"),
+        topology=NAMES,
+        consumer={**EARLIEST, "pattern_update_ms": NEVER_MS},
+    )
+
+
 def busy_and_quiet_topics() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="busy", entries=plains(range(40)))
@@ -265,6 +283,7 @@ CASES = (
         NEVER_MS,
         *("topic_patterns", "topic_watcher"),
     ),
+    pattern_closed_with_its_watcher(),
     busy_and_quiet_topics(),
     acks_on_two_topics(),
 )

@@ -24,11 +24,12 @@ from assay_conformance.pulsar.timeline.moments import (
 
 class Held(NamedTuple):
     """`event`: the agent's word of it, by which it was delivered at the latest; `frame`: what brought it, before
-    which it was not."""
+    which it was not. `again`: it was held on an earlier session, too, and a client may count from then on (Java)."""
 
     entry: Entry
     event: Received
     frame: Frame
+    again: bool = False
 
     @property
     def done_ns(self) -> int:
@@ -64,6 +65,7 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
     settled = Settled()
     unsure: set[Entry] = set()
     nacked: set[Entry] = set()
+    before: set[Entry] = set()
     for moment, _, frame, is_sure in steps(timeline, consumer):
         if isinstance(moment, Delivered) and frame is not None:
             entry, message = moment.entry, moment.event
@@ -72,7 +74,7 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
                 held.pop(entry, None)
                 unsure.add(entry)
             elif entry not in unsure:
-                held[entry] = Held(entry, message, frame)
+                held[entry] = Held(entry, message, frame, entry in before)
         elif isinstance(moment, SettleCalled):
             if not moment.is_nack:
                 settled.asked(moment.call)
@@ -84,6 +86,8 @@ def _ended(timeline: Timeline, consumer: Consumer, span: Span) -> Iterator[Ended
             nacked.add(moment.entry)
         elif isinstance(moment, RedeliverWritten | SessionOver | CloseCalled):
             found = [one for _, one in taken(held, moment)]
+            if isinstance(moment, SessionOver):
+                before.update(one.entry for one in found)
             if isinstance(moment, RedeliverWritten) and moment.named:
                 unsure = {entry for entry in unsure if not moment.ends(entry)}
                 found = [one for one in found if one.entry not in nacked]

@@ -39,7 +39,7 @@ def in_time(timeline: Timeline, wait: tuple[EndedHold, Held]) -> Says:
     elif is_late:
         said = f"{said} {ms(handed.t_ns)} and requested its redelivery {elapsed(event.t_ns, handed.t_ns)} later"
         yield breach("too-late", f"{said}, expected {ms(span.most_ns)} at most", handed, event)
-    elif bounds.is_before("time-out-early", held.done_ns + span.least_ns, event.t_ns):
+    elif not held.again and bounds.is_before("time-out-early", held.done_ns + span.least_ns, event.t_ns):
         if not bounds.is_before("time-out-early", held.frame.t_ns + span.least_ns, event.t_ns):
             # An agent that stands still between a message and its word of it makes the wait look shorter.
             bounds.check_fair("time-out-early", held.frame.t_ns, handed.t_ns, what="whether it was requested too early")

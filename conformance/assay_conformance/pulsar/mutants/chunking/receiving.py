@@ -29,6 +29,23 @@ class JoinsOverChunkGap(ChunkBuffer):
         return False
 
 
+class ExpiryEndsWithConnection(Arrivals):
+    """After the connection was lost once, no incomplete message expires any more."""
+
+    breaks = "chunking.expires-incomplete"
+    stands_for = "a sibling of apache/pulsar#16337: a timer that ends with the first connection"
+
+    _is_dead = False
+
+    def clear(self) -> None:
+        super().clear()
+        self._is_dead = True
+
+    def _expire_chunks(self) -> None:
+        if not self._is_dead:
+            super()._expire_chunks()
+
+
 class CountsDroppedMessages(ChunkBuffer):
     """An incomplete message that is dropped for a gap goes on taking up one of the places for incomplete messages."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from assay_conformance.client.handler import Phase
 from assay_conformance.client.ops import Op, Sent
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
@@ -22,6 +23,18 @@ class ChunkedMemoryDrifts(Pending):
     def _chunk_left(self, part_of: Sent) -> None:
         super()._chunk_left(part_of)
         self._shared.memory_bytes -= len(part_of.message.payload)
+
+
+class LateSendsFreeMemory(Producer):
+    """A send on a producer that is closed, or whose topic was terminated, frees memory that it never took."""
+
+    breaks = "flow.memory-limit"
+    stands_for = "apache/pulsar#26469: what a send in a terminal state reserved is released twice"
+
+    def _accept(self, sent: Sent) -> bool:
+        if self.phase in (Phase.CLOSING, Phase.CLOSED):
+            self.shared.memory_bytes -= len(sent.message.payload)
+        return super()._accept(sent)
 
 
 class IgnoresMaxPendingAcrossPartitions(Publisher):

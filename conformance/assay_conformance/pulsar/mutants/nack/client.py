@@ -37,6 +37,30 @@ class NacksEndWithConnection(Redelivery[Any]):
             super()._nacks_due(due)
 
 
+class TimeoutsOfSeveralAskTwice(Redelivery[Any]):
+    """After the acknowledgment time-out a consumer of several topics requests redelivery twice."""
+
+    breaks = "nack.requested-once"
+    stands_for = "apache/pulsar#9028: the consumer of each topic counts the time-out, and their owner does, too"
+
+    def _ask(self, due: Sequence[Any], *, nacked: bool = False) -> None:
+        super()._ask(due, nacked=nacked)
+        if not nacked and len(due[0].consumer._queue.consumers) > 1:
+            super()._ask(due, nacked=nacked)
+
+
+class NacksAskTwice(Redelivery[Any]):
+    """Redelivery of negatively acknowledged messages is requested twice."""
+
+    breaks = "nack.requested-once"
+    stands_for = "a sibling of apache/pulsar#9028: two trackers that both get what is refused"
+
+    def _ask(self, due: Sequence[Any], *, nacked: bool = False) -> None:
+        super()._ask(due, nacked=nacked)
+        if nacked:
+            super()._ask(due, nacked=nacked)
+
+
 class NackLate(Redelivery[Any]):
     """Redelivery of nacked messages is requested late."""
 

@@ -122,6 +122,20 @@ class InterceptorsNotifiedLast(Publisher):
         interceptor.acknowledged(message, result)
 
 
+class InterceptorsNotifiedOfLast(Publisher):
+    """Interceptors are notified of the last message of a batch only."""
+
+    breaks = "producer.interceptors-run-first"
+    stands_for = "apache/pulsar#2655, of consumers: interceptors are called for an entry, and not for its messages"
+
+    def _call_interceptor(self, interceptor: Interceptor, op: int, message: Outgoing, result: Result) -> None:
+        id = result.message_id if isinstance(result, Done) else None
+        if id is not None and 0 <= id.batch_index < id.batch_size - 1:
+            self._shared.completed(op, result)
+        else:
+            super()._call_interceptor(interceptor, op, message, result)
+
+
 class WaitingProducerTimesOut(Requests):
     """A WaitForExclusive producer gives up after the operation time-out."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from assay_conformance.client.batch_receive import BatchLimits
 from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.handler import Handler
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import PendingSeek, Place, Seeking, Sought
-from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.settings import ConsumerSettings
+from assay_conformance.client.subscription import Receive, Subscription
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import Frame
@@ -121,6 +123,30 @@ class EmptyFlushFails(Pending):
             super().flush(flushed)
         else:
             flushed(Failed(ErrorClass.OTHER, "there is no pending send", certain=True))
+
+
+class WaitsForMoreThanItsQueue(BatchLimits):
+    """A batch receive waits for as many messages as it may have, although the receiver queue holds fewer."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "apache/pulsar#6854: a policy's maximum of messages beyond the receiver queue, and no time-out"
+
+    def __init__(self, settings: ConsumerSettings) -> None:
+        super().__init__(settings)
+        self._most = settings.batch_receive_max_messages
+
+
+class SecondReceiveWaitsForEver(Subscription):
+    """Of several receives that wait, one that is left when another gets a message has no time-out any more."""
+
+    breaks = "robustness.calls-do-not-hang"
+    stands_for = "a sibling of apache/pulsar#11689: the first timer is cancelled, whichever call ends"
+
+    def _end(self, receive: Receive) -> None:
+        super()._end(receive)
+        left = self._receives[0] if self._receives and receive.got else None
+        if left is not None and left.timer is not None:
+            left.timer.cancel()
 
 
 class StarvedReceiveFails(Subscription):

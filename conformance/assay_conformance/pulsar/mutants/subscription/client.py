@@ -63,6 +63,17 @@ class PatternSubscribesToAll(TopicPattern):
         self._pattern = f"persistent://{self._namespace}/.*"
 
 
+class WatcherOutlivesConsumer(TopicPattern):
+    """The broker goes on watching topics for a consumer of a pattern that was closed."""
+
+    breaks = "subscription.topic-list-watcher"
+    stands_for = "a sibling of apache/pulsar#14284: what a consumer opened by itself is not closed with it"
+
+    def stop(self) -> None:
+        self._watched = None
+        super().stop()
+
+
 class FailedListingIsTheLast(TopicPattern):
     """A listing of the topics that fails is the last one."""
 
