@@ -13,6 +13,7 @@ withheld it. A client may withhold these:
 | acknowledged by the application          | a cumulative ack that was lost covers what is redelivered, or its chunk  |
 | read already                             | by a reader, which keeps its position                                    |
 | covered by a request for everything      | the client may drop what it holds, or what is in flight then             |
+| of a paused consumer                     | its handler is not called with it                                        |
 """
 
 from __future__ import annotations
@@ -197,7 +198,11 @@ class _Handover:
                 incoming.missed.append(end)
 
     def _is_late(self, consumer: Consumer, incoming: IncomingMessage, end: Completion) -> bool:
-        due_ns = looked_ns(self._timeline, consumer, incoming.frame.t_ns)
+        """Return whether it had been there for too long; a consumer that its application has paused keeps it."""
+        unpaused_ns = self._timeline.unpaused_since_ns(consumer, end)
+        if unpaused_ns is None:
+            return False
+        due_ns = max(unpaused_ns, looked_ns(self._timeline, consumer, incoming.frame.t_ns))
         return self._timeline.bounds.is_past("answer", due_ns, end.t_ns)
 
     def _is_owed(self, consumer: Consumer, incoming: IncomingMessage, end: Completion) -> bool:

@@ -38,6 +38,20 @@ def test_batch_of_one_that_is_kept_is_found() -> None:
     assert judged(batch_of_one_is_unpacked, story) == (["not-delivered"], 0)
 
 
+@pytest.mark.parametrize(("resumes", "codes"), [(False, []), (True, ["not-delivered"])])
+def test_batch_of_one_waits_while_its_consumer_is_paused(resumes: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer()
+    story.complete(story.invoke("pause", CONSUMER))
+    story.message(0, batch=True)
+    if resumes:
+        story.complete(story.invoke("resume", CONSUMER))
+    receive = story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 1})
+    story.after(2_000)
+    story.complete(receive, count=0)
+    assert judged(batch_of_one_is_unpacked, story) == (codes, 0)
+
+
 def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> None:
     story = Script()
     story.consumer()

@@ -27,6 +27,13 @@ def test_refusal_instead_of_blocking_is_found() -> None:
     assert judged(full_queue_blocks_or_fails, story)[0] == ["refused-instead-of-blocking"]
 
 
+def test_refusal_of_a_send_that_may_have_happened_is_not_for_want_of_room() -> None:
+    story = sent(0, 1, max_pending_messages=2, block_if_queue_full=True)
+    story.send(2)
+    story.unknown(2, ErrorClass.QUEUE_FULL)
+    assert judged(full_queue_blocks_or_fails, story) == ([], 0)
+
+
 def _refused_behind_a_time_out(after_ms: float, **config: Any) -> Script:
     """There is memory for one message; message 0 has ended when message 1 is refused, so much later."""
     story = of_one_client(1, 1, **config)

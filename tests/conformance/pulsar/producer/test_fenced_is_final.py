@@ -8,6 +8,7 @@ from tests.conformance.pulsar._waiting_producer import Refused, opened
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.pulsar.checks.producer.fenced_is_final import fenced_is_final
 from assay_conformance.pulsar.checks.topics.topic_not_found_is_final import topic_not_found_is_final
@@ -21,6 +22,18 @@ def test_refused_producer_that_fails_and_stays_away_is_accepted(check: type[Chec
     story.unknown(0, ErrorClass.FENCED)
     tried = trial(check, story.at(5_000).done())
     assert (tried.findings, tried.exercised) == ([], 1)
+
+
+def test_consumer_that_is_answered_so_may_try_again() -> None:
+    story = Script()
+    story.connected(0)
+    story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    for number in (1, 2):
+        fields = {"topic": story.full("t"), "subscription": "s", "subType": "Exclusive"}
+        story.up("SUBSCRIBE", consumer_id=0, request_id=number, fields=fields)
+        story.down("ERROR", request_id=number, fields={"error": "ProducerFenced"})
+        story.after(500)
+    assert codes_of(trial(fenced_is_final, story.at(5_000).done())) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.model.event import Completion, ErrorClass, Invoke
+from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 from assay_conformance.pulsar.timeline import Send, Timeline
 from assay_conformance.pulsar.timeline.queued import queued_sends
 
@@ -12,9 +12,13 @@ DEFAULT_MAX_PENDING: Final = 1_000
 
 
 def refused_sends(timeline: Timeline) -> list[Completion]:
-    """Return sends that a full queue refused, also those that an agent reports as successful."""
+    """Return sends that a full queue refused, also those that an agent reports as successful.
+
+    One that may have happened was refused by something else, such as a limit of the lookups of a producer that opens
+    lazily: for want of room in its queue a client surely sends nothing.
+    """
     ends = (end for end in timeline.events.completions("send") if end.handle is not None)
-    return [end for end in ends if end.error is ErrorClass.QUEUE_FULL]
+    return [end for end in ends if end.error is ErrorClass.QUEUE_FULL and end.outcome is not Outcome.UNKNOWN]
 
 
 def held(timeline: Timeline, handle: int, call: Invoke) -> list[Send]:

@@ -9,4 +9,5 @@ from assay_conformance.pulsar.timeline import Says, Timeline, check
 def fenced_is_final(timeline: Timeline) -> Says:
     """producer.fenced-is-final: a producer that gets ProducerFenced does not register again, and its pending sends
     fail."""
-    yield from judge_final(timeline, Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED))
+    final = Final("ProducerFenced", "another producer has the topic", ErrorClass.FENCED, kinds=("producer",))
+    yield from judge_final(timeline, final)
