@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction, Fault, Hold, Until
 from assay_conformance.model.topic_names import part_names
 from assay_conformance.pulsar.cases.ack.grouping import FLUSHED_MS, GROUPED
 
@@ -150,6 +150,7 @@ def pattern_closed_with_its_watcher() -> Case:
     """Close a consumer of a pattern, whose client has another one; then create a topic."""
     plan, client = Schedule.with_client()
     consumer, other = plan.consumer(client, NEWS, pattern="news-.*"), plan.consumer(client, "sports")
+    plan.wait_frame("WATCH_TOPIC_LIST_SUCCESS", Direction.TO_CLIENT, deadline_ms=STARVED_MS)
     plan.wait_ops(plan.close(consumer))
     plan.wait_ms(STARVED_MS)
     plan.wait_ops(plan.send(plan.producer(client, "sports"), 2))
