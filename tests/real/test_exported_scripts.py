@@ -79,6 +79,8 @@ def _made_up() -> Replay:
     plan.send(producer, 3)
     plan.receive(consumer, 3, timeout_ms=5_000)
     plan.wait_received(consumer, 3)
+    plan.wait_ops(plan.last_message_id(consumer))
+    plan.wait_ops(plan.redeliver_all(consumer))
     plan.wait_frame("SEND", Direction.TO_BROKER, where={"sequence_id": 0})
     case = plan.case(
         "batching/made-up",

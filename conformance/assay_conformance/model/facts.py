@@ -62,8 +62,11 @@ SENT: Final[Mapping[str, Lack]] = {
 }
 """The fields of a message that nearly every application can send."""
 
-NEEDED: Final = frozenset({"credentials", "retry_letters", "tls_trust_certs", "tokens"})
-"""Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry."""
+NEEDED: Final = frozenset(
+    {"batch_receive_max_messages", "credentials", "durable", "retry_letters", "tls_trust_certs", "tokens"}
+)
+"""Keys without which nothing is left of a Case that sets them: brokers that demand credentials, letters to retry,
+readers, batches of a number of messages."""
 
 
 class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -17,7 +17,7 @@ STARTS = "seek.reader-starts-at-id"
 def _opened(plan: Schedule, stored: Sequence[Mapping[str, Any]], delivery: int, *, inclusive: bool = False) -> int:
     """Store entries of six messages, let a consumer receive them, and open a reader at one."""
     client = plan.client()
-    plan.broker("store_entries", topic="t", entries=stored)
+    plan.broker("store_entries", topic="t", entries=list(stored))
     consumer = plan.consumer(client, "t", "s", initial_position="earliest")
     plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
     return plan.consumer(client, "t", "r", start=(consumer, delivery), durable=False, start_inclusive=inclusive)

@@ -63,7 +63,8 @@ def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
 
     Judged for a topic with one producer or one consumer, so that it is certain which of them registered. Not judged
     after a lost connection (the client has to reconnect first), a fault that delays or drops frames, or a refusal: then
-    it does not have to try again. A producer that starts lazily registers when it uses a partition.
+    it does not have to try again. An update that got no answer ends with the operation time-out. A producer that starts
+    lazily registers when it uses a partition.
     """
     interval_ms = timeline.view.setting(opened.kind, "partitions_update_ms", opened.opening.args.get("config"))
     grown, registered = opened.grown, _answered(timeline, opened)
@@ -82,7 +83,7 @@ def finds_added_partitions(timeline: Timeline, opened: _Opened) -> Says:
         seen is over and _is_shut_out(timeline, missing, registered, over)
     ):
         return
-    due_ns = grown.t_ns + int(interval_ms) * MS
+    due_ns = max(grown.t_ns, _unanswered_until_ns(timeline, opened)) + int(interval_ms) * MS
     if timeline.bounds.is_missing("answer", due_ns, seen.t_ns, what="a registration"):
         came = f"it had registered with the last of them only at {ms(seen.t_ns)}"
         never = f"it had not registered with all of them by {ms(seen.t_ns)}"
@@ -117,6 +118,18 @@ def _is_void(timeline: Timeline, opened: _Opened, missing: list[str], seen: Even
     void: list[Event] = [*timeline.disconnections, *timeline.events.of(AgentEnded), *keeping, *refusals]
     void += _refused_counts(timeline, opened)
     return any(grown.seq < one.seq <= seen.seq for one in void)
+
+
+def _unanswered_until_ns(timeline: Timeline, opened: _Opened) -> int:
+    """Return until when the client may wait for an answer to how many partitions the topic had before it grew."""
+    topics, grown = {base_topic(topic) for topic in opened.added}, opened.grown
+    asked = (
+        one.frame
+        for one in timeline.requests("PARTITIONED_METADATA")
+        if one.answer is None and one.frame.seq < grown.seq and base_topic(timeline.local_topic(one.frame)) in topics
+    )
+    timeout_ns = timeline.operation_timeout_ns(opened.opening.handle)
+    return max((frame.t_ns + timeout_ns for frame in asked), default=0)
 
 
 def _refused_counts(timeline: Timeline, opened: _Opened) -> Iterator[Event]:
