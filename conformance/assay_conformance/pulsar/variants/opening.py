@@ -1,4 +1,4 @@
-"""Clients that try longer to open a producer or consumer, or go on opening behind it."""
+"""Clients that try longer to open a producer or consumer, or go on opening after that."""
 
 from __future__ import annotations
 

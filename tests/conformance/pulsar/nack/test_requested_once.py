@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.pulsar._consuming import Consuming
 
+from assay_conformance.history.script import CONSUMER
 from assay_conformance.pulsar.checks.nack.requested_once import requested_once
 
 
@@ -26,6 +27,13 @@ def test_message_that_is_asked_for_twice_is_found() -> None:
     story = _asked()
     story.redeliver_frame(1)
     assert story.judged(requested_once) == (["asked-again"], 2)
+
+
+def test_message_may_be_requested_again_when_the_application_calls_for_everything() -> None:
+    story = _asked()
+    story.complete(story.invoke("redeliver_all", CONSUMER))
+    story.redeliver_frame(0, 1)
+    assert story.judged(requested_once) == ([], 2)
 
 
 def test_message_that_came_again_and_waits_in_the_client_is_not_asked_for() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import moves_to_dead_letter
+from assay_conformance.history.events import between
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -29,7 +30,8 @@ def requested_once(timeline: Timeline, consumer: Consumer) -> Says:
 
     Judged are entries with which messages were delivered: of a message in chunks the last one. What was negatively
     acknowledged by several calls may be due several times. (Negative acknowledgments beside an
-    acknowledgment time-out: `nack.ends-ack-timeout`.) A letter that cannot be sent is asked for as often as that fails.
+    acknowledgment time-out: `nack.ends-ack-timeout`.) A letter that cannot be sent is requested as often as that fails,
+    and everything when the application calls for it.
     """
     if moves_to_dead_letter(timeline.view, consumer):
         return
@@ -53,7 +55,10 @@ def requested_once(timeline: Timeline, consumer: Consumer) -> Says:
                     yield Exercised(moment.event)
                 elif len(calls := nacks.get(entry, ())) > 1 or (calls and times_out):
                     continue
-                elif not _came_between(timeline, consumer, entry, first, moment.event):
+                elif not (
+                    _came_between(timeline, consumer, entry, first, moment.event)
+                    or between(timeline.events.invokes_of(consumer.handle, "redeliver_all"), first, moment.event)
+                ):
                     yield breach(
                         "asked-again",
                         f"consumer {consumer.handle} requested redelivery of {entry} at {ms(first.t_ns)}; expected no "
