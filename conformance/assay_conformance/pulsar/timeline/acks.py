@@ -55,6 +55,8 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
     A call for several messages that failed may have acknowledged some of them.
     """
     reached: defaultdict[int, Reach] = defaultdict(Reach)
+    ended: defaultdict[int, Reach] = defaultdict(Reach)
+    """Handle -> entries that a cumulative call ended with; all before is covered also where it ended inside a batch."""
     for together in calls:
         named = [call for call in together if call.invoke.verb == "ack"]
         end = named[0].operation.completion if named else None
@@ -62,11 +64,14 @@ def ack_calls(calls: Iterable[Iterable[Call]]) -> Iterator[AckCall]:
             continue
         for call in named:
             taken_on = session_for(call, end) if end is not None and end.outcome is Outcome.OK else None
-            furthest = reached[call.consumer.handle].furthest(call.entry.topic, call.invoke)
-            is_covered = furthest is not None and call.entry <= furthest
+            handle, topic = call.consumer.handle, call.entry.topic
+            furthest, last = (one[handle].furthest(topic, call.invoke) for one in (reached, ended))
+            is_covered = (furthest is not None and call.entry <= furthest) or (last is not None and call.entry < last)
             ack = AckCall(call, session_for(call, call.invoke), taken_on, is_covered)
+            if call.cumulative:
+                ended[handle].add(call.invoke, call.entry)
             if call.cumulative and ack.is_whole:
-                reached[call.consumer.handle].add(call.invoke, call.entry)
+                reached[handle].add(call.invoke, call.entry)
             yield ack
 
 

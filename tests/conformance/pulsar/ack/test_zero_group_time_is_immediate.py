@@ -42,6 +42,17 @@ def test_cumulative_ack_that_goes_no_further_need_not_be_sent() -> None:
     assert story.judged(zero_group_time_is_immediate) == ([], 1)
 
 
+def test_cumulative_ack_before_one_inside_a_batch_need_not_be_sent() -> None:
+    story = grouped(ack_group_ms=0)
+    story.gets_batch(9, 3)
+    story.ack(6, cumulative=True)
+    story.cumulative_frame(9)
+    story.ack(2, cumulative=True)
+    story.after(95)
+    story.close_consumer()
+    assert story.judged(zero_group_time_is_immediate) == ([], 0)
+
+
 def test_client_with_an_interval_is_not_judged() -> None:
     story = grouped()
     story.ack(1)

@@ -93,6 +93,20 @@ def test_subscribe_of_another_consumer_that_came_meanwhile_is_its_own() -> None:
     assert story.judged() == ([], 1)
 
 
+@pytest.mark.parametrize(("later_ms", "codes"), [(5, []), (500, ["came-back"])])
+def test_subscribe_of_another_consumer_that_was_just_closed_may_have_been_under_way(
+    later_ms: float, codes: list[str]
+) -> None:
+    story = _Away()
+    story.invoke("open_consumer", 3, args={"topics": ["t"], "subscription": "s"})
+    story.closes()
+    story.after(500)
+    story.complete(story.invoke("close", 3, args={"handle": 3}))
+    story.after(later_ms)
+    story.asks()
+    assert story.judged()[0] == codes
+
+
 def test_broker_that_admits_it_late_and_is_told_is_accepted() -> None:
     story = _Away()
     story.asks()

@@ -91,7 +91,8 @@ def _returns(timeline: Timeline, closed: _Closed, other: ConsumerSession) -> boo
 
 
 def _may_be(timeline: Timeline, session: ConsumerSession, consumer: Consumer) -> bool:
-    """Return whether that consumer was open, or being opened, for the same subscription at the time."""
-    gone = timeline.close_of(consumer.handle)
-    there = consumer.invoke.seq < session.request.seq and (gone is None or gone.seq > session.request.seq)
+    """Return whether that consumer was open, or being opened, for the same subscription at the time, or a moment
+    before."""
+    gone, request = timeline.close_of(consumer.handle), session.request
+    there = consumer.invoke.seq < request.seq and (gone is None or gone.t_ns + IN_FLIGHT_NS > request.t_ns)
     return there and consumer.subscription == session.subscription
