@@ -41,7 +41,7 @@ def test_copy_receipted_before_the_first_is_stored_is_found() -> None:
 
 
 def test_copy_that_what_was_stored_late_has_decided_may_be_receipted() -> None:
-    """The first one was lost on its way, and the one after it was stored nobody knows when."""
+    """The first one was lost on its way, and when the one after it was stored is not known."""
     story = Script()
     story.producer()
     story.send_frame(1)

@@ -37,7 +37,7 @@ def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
 
 
 def test_refusal_to_a_client_that_left_over_another_receipt_proves_nothing() -> None:
-    """Of another producer one overtook the one before it, so that nobody read what came after."""
+    """Of another producer one overtook the one before it, so that what came after was not read."""
     story = Script()
     story.producer()
     story.send(0)

@@ -31,14 +31,13 @@ def _reads_on(
     left: int,
     *,
     faults: tuple[Fault, ...] = (),
-    assumes: tuple[str, ...] = ("batch_index",),
     inclusive: bool = False,
 ) -> Case:
     """Read what is left of six messages."""
     plan = Schedule()
     reader = _opened(plan, stored, delivery, inclusive=inclusive)
     plan.wait_ops(plan.receive(reader, left, RETURNED_MS))
-    return plan.case(f"seek/{words}", title, (STARTS,), faults=faults, assumes=assumes)
+    return plan.case(f"seek/{words}", title, (STARTS,), faults=faults, assumes=("batch_index",))
 
 
 def opened_at_message() -> Case:

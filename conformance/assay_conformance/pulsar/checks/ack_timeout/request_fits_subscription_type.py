@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from assay_conformance.ledger.clauses import ORDERED_TYPES
 from assay_conformance.pulsar.checks.ack_timeout._held import EndedHold, ended
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, ms
 from assay_conformance.pulsar.timeline.moments import RedeliverWritten
@@ -17,7 +16,7 @@ def request_fits_subscription_type(timeline: Timeline, end: EndedHold) -> Says:
     if not isinstance(by, RedeliverWritten) or not over:
         return
     kind = str(by.session.request.fields.get("subType"))
-    if (kind in ORDERED_TYPES) is not bool(by.named):
+    if by.session.is_ordered is not bool(by.named):
         yield Exercised(by.event)
         return
     asked, expected = "for everything", "the ids of what timed out"

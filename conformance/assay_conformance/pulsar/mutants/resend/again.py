@@ -50,7 +50,7 @@ class ResendChangesMetadata(Producer):
     """A resend carries a new publish time and an additional property."""
 
     breaks = "resend.identical-bytes"
-    stands_for = "metadata built anew for each write"
+    stands_for = "metadata built again for each write"
 
     def _units_to_resend(self) -> list[Op]:
         units = super()._units_to_resend()

@@ -183,7 +183,7 @@ class GivesUpAfterThreeRefusals(Consumer):
     """A consumer whose reconnect is refused three times gives up."""
 
     breaks = "subscription.keeps-reconnecting"
-    stands_for = "a limit of attempts that nobody has configured, and an end that is not reported"
+    stands_for = "a limit of attempts that is not configured, and an end that is not reported"
 
     _refusals = 0
 
