@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.conformance.pulsar._trials import judged
+from tests.conformance.pulsar.resend.in_flight import codes_of
 
+from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.connection.registers_once import registers_once
@@ -135,3 +138,16 @@ def test_return_that_took_as_long_as_an_operation_may_be_given_up(waits_ms: int,
     story.producer_ready(1)
     story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=50)
     assert judged(registers_once, story)[0] == codes
+
+
+@pytest.mark.parametrize(("stood_still_ms", "codes"), [(1_200, []), (50, ["closed-again"])])
+def test_producer_whose_client_stood_still_until_its_operation_timed_out_may_be_closed(
+    stood_still_ms: int, codes: list[str]
+) -> None:
+    story = back()
+    story.load(LATER_MS)
+    story.after(1_200).up("CLOSE_PRODUCER", 1, producer_id=0, request_id=50)
+    story.load(1_200, loop_lag_ms=stood_still_ms)
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"operation_timeout_ms": 1_000})
+    check = trial(registers_once, story.done(), facts=facts)
+    assert (codes_of(check), bool(check.undecided_because)) == (codes, not codes)

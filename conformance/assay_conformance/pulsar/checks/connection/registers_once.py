@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from assay_conformance.history.events import after
+from assay_conformance.judging.tolerance import Tolerance
 from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
+    MS,
     Consumer,
     Exercised,
     Owner,
@@ -79,6 +81,7 @@ def registers_once(timeline: Timeline, stay: _Stay) -> Says:
         if stay.is_return:
             yield Exercised(admitted)
         return
+    _check_read_in_time(timeline, stay, frame)
     is_close = frame.command.startswith("CLOSE_")
     did = "it was closed again by its client" if is_close else f"it registered again, on connection {frame.conn},"
     yield breach(
@@ -132,15 +135,28 @@ def _since_ns(timeline: Timeline, stay: _Stay) -> int:
 
 
 def _may_have_timed_out(timeline: Timeline, stay: _Stay) -> bool:
-    """Return whether its client may no longer have waited for it to be admitted.
+    """Return whether its client may no longer have waited for it to be admitted."""
+    return not timeline.bounds.is_before("in-flight", _times_out_ns(timeline, stay), stay.admitted.t_ns)
+
+
+def _times_out_ns(timeline: Timeline, stay: _Stay) -> int:
+    """Return when its client gives up the operation that registered it.
 
     An operation begins ahead of its PRODUCER or SUBSCRIBE: with the call, or the connection on which its owner returns.
     """
     limit_ns = timeline.operation_timeout_ns(stay.owner.handle, otherwise_ms=_SHORTEST_TIME_OUT_MS)
     frame, call = stay.registered.frame, timeline.opening_of(stay.owner.handle)
     began = (timeline.connection(frame.conn).opened, call)
-    since_ns = max((one.t_ns for one in began if one is not None), default=frame.t_ns)
-    return not timeline.bounds.is_before("in-flight", since_ns + limit_ns, stay.admitted.t_ns)
+    return max((one.t_ns for one in began if one is not None), default=frame.t_ns) + limit_ns
+
+
+def _check_read_in_time(timeline: Timeline, stay: _Stay, given_up: Frame) -> None:
+    """Raise `TooBusyError` where its client may have stood still until its operation timed out, the answer unread."""
+    due_ns, admitted = _times_out_ns(timeline, stay), stay.admitted
+    if due_ns <= given_up.t_ns:
+        left = Tolerance((due_ns - admitted.t_ns) // MS, "what was left of the operation time-out when it was admitted")
+        what = f"whether the client read in time that its {stay.registered.kind} was admitted"
+        timeline.bounds.check_quiet(left, admitted.t_ns, due_ns, what=what)
 
 
 def _is_behind(event: Event, admitted: Frame) -> bool:
