@@ -342,12 +342,14 @@ class Lines:
 
     def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
         """Return the message numbers inside, when every one is a payload of this Case's."""
-        numbers = []
+        numbers = tuple(self.known_numbers(members, topic))
+        return numbers if len(numbers) == len(members) else ()
+
+    def known_numbers(self, members: tuple[Member, ...], topic: str) -> Iterator[int]:
+        """Yield the numbers of those messages inside that are payloads of this Case's: an empty one cannot be known."""
         for member in members:
-            if member.identity is None or self.handle_of(member, topic) is None:
-                return ()
-            numbers.append(member.identity.number)
-        return tuple(numbers)
+            if member.identity is not None and self.handle_of(member, topic) is not None:
+                yield member.identity.number
 
     def handle_of(self, member: Member, topic: str) -> int | None:
         """Return the producer that wrote this message to `topic`.

@@ -108,7 +108,8 @@ def routed(view: View, partitions: Mapping[str, int]) -> list[Routed]:
         opening = view.tracker.lines.openings[line.handle]
         producer = producers.setdefault(line.handle, PartitionedProducer(view, line.handle, opening, count))
         for unit in line.units:
-            sends = (view.tracker.send_of(line.handle, number) for number in unit.numbers)
+            numbers = unit.numbers or view.tracker.lines.known_numbers(unit.first.members, line.topic)
+            sends = (view.tracker.send_of(line.handle, number) for number in numbers)
             partition = partition_number(line.topic)
             found += [Routed(producer, send, partition, unit.first) for send in sends if send is not None]
     return sorted(found, key=lambda message: message.frame.seq)

@@ -131,6 +131,6 @@ def redeliver_all_after_acks() -> Case:
         "The application acknowledges two messages of four, and calls for redelivery of all before these ACKs leave",
         (REQUESTED, "ack.grouped-ack-filters-redelivery"),
         consumer={**SHARED, "ack_group_time_ms": 3_000},
-        capabilities=CALLED,
+        capabilities=(*CALLED, "immediate_ack"),
         limits=Limits(least_wall_ms=800),
     )
