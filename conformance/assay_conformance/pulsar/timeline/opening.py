@@ -40,11 +40,11 @@ class Opening(Producing):
         """Return the call that opened the client of a producer or consumer."""
         return self._tracker.foresight.clients.get(opening.args.get("client", -1))
 
-    def failed_to_open(self, handle: int | None, by: Event | None = None) -> bool:
-        """Return whether the call that opened a producer or consumer failed, or had by an event: there is none then."""
+    def failed_to_open(self, handle: int | None) -> bool:
+        """Return whether the call that opened a producer or consumer failed: there is none then."""
         call = self.opening_of(handle)
         end = None if call is None else self.end_of(call.op)
-        return end is not None and end.outcome is not Outcome.OK and (by is None or end.seq < by.seq)
+        return end is not None and end.outcome is not Outcome.OK
 
     @property
     def bursts(self) -> Set[int]:

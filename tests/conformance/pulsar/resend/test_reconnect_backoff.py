@@ -47,6 +47,16 @@ def test_waits_that_grow_are_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_partition_that_is_added_may_be_opened_with_each_update() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0")
+    for _ in range(4):
+        asked = story.producer_asks(producer_id=1, topic="t-partition-1")
+        story.down("ERROR", request_id=asked.request_id, fields={"error": "AuthorizationError"})
+        story.after(300)
+    assert trial(reconnect_backoff, story.done()).findings == []
+
+
 def test_producer_that_could_not_be_opened_may_be_opened_by_each_send() -> None:
     story = Script()
     story.connected()

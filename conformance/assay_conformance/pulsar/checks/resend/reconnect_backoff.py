@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.history.events import between
-from assay_conformance.model.event import Closed, Event, Fired, Frame
+from assay_conformance.model.event import Closed, Event, Fired, Frame, Outcome
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
     Exercised,
     Producer,
+    Registration,
     Says,
     Timeline,
     TooBusyError,
@@ -45,12 +46,15 @@ class _Outage:
 
 
 def _outages(timeline: Timeline) -> Iterator[_Outage]:
-    """Yield the outages. After an open call that failed, each send may open the producer again (a lazy start)."""
+    """Yield the outages."""
     under_way: dict[Producer, _Outage] = {}
+    admitted: set[Producer] = set()
     for one in timeline.producer_registrations:
         producer, answer = one.producer, one.answer
-        if producer is None or producer.handle is None or timeline.failed_to_open(producer.handle, one.frame):
+        if producer is None or _opens_anew(timeline, one, producer in admitted):
             continue
+        if one.session.admitted is not None:
+            admitted.add(producer)
         outage = under_way.get(producer)
         if outage is not None and outage.let_in is not None:
             outage.back = one.frame
@@ -65,6 +69,18 @@ def _outages(timeline: Timeline) -> Iterator[_Outage]:
             outage.refusals.append(answer)
         elif answer is not None and outage is not None:
             outage.let_in = answer
+
+
+def _opens_anew(timeline: Timeline, one: Registration, is_admitted: bool) -> bool:
+    """Return whether it is opened once more, not on its way back.
+
+    Behind an open call that failed, or of which this partition was no part yet, each send may open it (a lazy start),
+    or each update of the partitions (Java client, PartitionedProducerImpl: onTopicsExtended).
+    """
+    call = timeline.opening_of(one.producer.handle if one.producer is not None else None)
+    end = None if call is None else timeline.end_of(call.op)
+    is_open = is_admitted and end is not None and end.outcome is Outcome.OK
+    return call is None or (end is not None and end.seq < one.frame.seq and not is_open)
 
 
 def _tries_too_seldom(timeline: Timeline) -> Says:
