@@ -51,7 +51,7 @@ def _outages(timeline: Timeline) -> Iterator[_Outage]:
     admitted: set[Producer] = set()
     for one in timeline.producer_registrations:
         producer, answer = one.producer, one.answer
-        if producer is None or _opens_anew(timeline, one, producer in admitted):
+        if producer is None or _opens_again(timeline, one, producer in admitted):
             continue
         if one.session.admitted is not None:
             admitted.add(producer)
@@ -71,7 +71,7 @@ def _outages(timeline: Timeline) -> Iterator[_Outage]:
             outage.let_in = answer
 
 
-def _opens_anew(timeline: Timeline, one: Registration, is_admitted: bool) -> bool:
+def _opens_again(timeline: Timeline, one: Registration, is_admitted: bool) -> bool:
     """Return whether it is opened once more, not on its way back.
 
     Behind an open call that failed, or of which this partition was no part yet, each send may open it (a lazy start),
