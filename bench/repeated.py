@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bench.hardships import COMPUTES
+
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.verified import exit_code
 from assay_reports.compare import CellDifference, Comparison, compare
@@ -33,8 +35,6 @@ from assay_reports.verdicts import Verdicts, read_verdicts
 ASSAY: Final = (sys.executable, "-c", "from assay_fixtures.cli import main; main()")
 EXPECTATIONS: Final = "expectations.toml"
 """A run's copy of what is listed for its client."""
-
-COMPUTES: Final = (sys.executable, "-c", "while True: pass")
 
 
 @dataclass(frozen=True, slots=True)

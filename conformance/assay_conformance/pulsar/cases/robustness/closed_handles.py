@@ -1,17 +1,22 @@
-"""Calls on closed consumers, readers and producers, and on those of a closed client."""
+"""Calls on closed consumers, readers and producers, and on those of a closed client; clients closed as they connect."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import Delay, Direction, Fault
+from assay_conformance.pulsar.outcomes.ends import HANG, SUCCESS
 
 _REQUIREMENT: Final = "robustness.closed-handle-refuses"
 
 _TIMEOUT_MS: Final = 1_000
 """A client may wait this long for a connection that a closed handle never gets, as the seek of the Java client does."""
+
+_CONNECTED_LATE_MS: Final = 500
+"""Long enough for the call that closes the client to come before."""
 
 
 def _calls(plan: Schedule, handle: int, *verbs: str) -> None:
@@ -86,6 +91,25 @@ def _closed_client() -> Case:
     )
 
 
+def _closed_before_connected(words: str) -> Case:
+    """Close a client that waits for CONNECTED, with a consumer or producer that has not asked for anything yet."""
+    plan, client = Schedule.with_client(stored=plains(range(3)))
+    _ = plan.consumer(client, wait=False) if words == "consumer" else plan.producer(client, wait=False)
+    plan.wait_frame("CONNECT", Direction.TO_BROKER)
+    plan.close(client)
+    plan.wait_ops()
+    return plan.case(
+        f"robustness/closed-before-connected-{words}",
+        f"A client is closed while a {words} of it opens, and CONNECTED has not come yet",
+        (HANG, SUCCESS),
+        capabilities=(words,),
+        client={"operation_timeout_ms": 2 * _TIMEOUT_MS},
+        # A client that connects as it is opened has got CONNECTED by then.
+        faults=(Fault(trigger=down("CONNECTED"), action=Delay(_CONNECTED_LATE_MS)),),
+        limits=Limits(operation_ms=8 * _TIMEOUT_MS),
+    )
+
+
 CASES = (
     _closed_consumer("consumer", "acknowledges", ("ack", "ack-two")),
     _closed_consumer("consumer-acks-up-to", "acknowledges cumulatively", ("ack-up-to",), "cumulative_ack"),
@@ -94,4 +118,6 @@ CASES = (
     _closed_consumer("reader", "seeks", ("seek",), "seek", "reader", durable=False),
     _closed_producer(),
     _closed_client(),
+    _closed_before_connected("consumer"),
+    _closed_before_connected("producer"),
 )

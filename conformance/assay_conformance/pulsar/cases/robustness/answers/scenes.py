@@ -129,7 +129,7 @@ def play(request: Request, phase: Phase, stored: Any, times: int) -> Played:
     """Return the steps of a request in a phase, whose faults fire `times` times."""
     scene = SCENES[request.command]
     plan, client = Schedule.with_client(stored=stored)
-    more = (_at_once if scene.calls is None else _by_call)(scene, plan, client, phase)
+    more = _by_call(scene, plan, client, phase) if scene.calls else _at_once(scene, plan, client, request, phase)
     k = 2 if scene.calls is None and phase in _BACK else 1
     k += 1 if request.command == "SEND" and phase in _BACK else 0
     by_request = {"answers": request.command} if request.answer == "SUCCESS" else {}
@@ -139,10 +139,12 @@ def play(request: Request, phase: Phase, stored: Any, times: int) -> Played:
 _BACK: Final = (Phase.RETURN, Phase.SENT_AWAY)
 
 
-def _at_once(scene: Scene, plan: Schedule, client: int, phase: Phase) -> tuple[Fault, ...]:
+def _at_once(scene: Scene, plan: Schedule, client: int, request: Request, phase: Phase) -> tuple[Fault, ...]:
     """Open a handle that makes the request as it opens, and as it reconnects."""
     handle = scene.opens(plan, client)
     if phase is Phase.CLOSING:
+        # A client that is closed before it has asked need not ask (`robustness/closed-before-connected-consumer`).
+        plan.wait_frame(request.command, Direction.TO_BROKER)
         plan.close(client)
         plan.wait_ops()
         return ()
