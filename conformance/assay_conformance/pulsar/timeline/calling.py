@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from itertools import chain
 
 from assay_conformance.checks.base import View
 from assay_conformance.checks.tracker import Call
@@ -19,7 +19,7 @@ from assay_conformance.model.event import (
     Outcome,
 )
 from assay_conformance.pulsar.timeline.calls import CallsAbout
-from assay_conformance.pulsar.timeline.consumers import Consumer, Entry, known_owner
+from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
 from assay_conformance.pulsar.timeline.consuming import Consuming
 from assay_conformance.pulsar.timeline.handlers import (
     HandlerCall,
@@ -30,19 +30,7 @@ from assay_conformance.pulsar.timeline.handlers import (
     listens,
     occupied,
 )
-from assay_conformance.pulsar.timeline.moments import Moment, ReceiveEnded, moments
-
-
-class _RedeliverCall(NamedTuple):
-    """A call of redeliver_all: what it asks for leaves after it, and by `until_ns`."""
-
-    handle: int | None
-    seq: int
-    until_ns: int
-
-    def covers(self, request: Frame) -> bool:
-        """Return whether it may have led to a request."""
-        return self.seq < request.seq and request.t_ns <= self.until_ns
+from assay_conformance.pulsar.timeline.moments import Moment, ReceiveEnded, RedeliverCall, moments
 
 
 class Calling(Consuming):
@@ -127,28 +115,23 @@ class Calling(Consuming):
                 self.calls(consumer),
                 self._receives.get(consumer.handle, ()),
                 self._sent_rounds.get(consumer.handle, ()),
-                self.may_be_called_for,
+                self._redeliver_calls.get(consumer.handle, ()),
             )
         return found if after is None else found[bisect_right(found, after.seq, key=lambda one: one.event.seq) :]
 
     def may_be_called_for(self, request: Frame) -> bool:
-        """Return whether the application may have called redeliver_all for a REDELIVER: it asks for everything, after
-        the call and not long after the end of that."""
-        if request.ids:
-            return False
-        session = self.consumer_sessions.of(request)
-        consumer = None if session is None else known_owner(session, request)
-        calls = (one for one in self._redeliver_calls if consumer is None or one.handle == consumer.handle)
-        return any(one.covers(request) for one in calls)
+        """Return whether the application may have called redeliver_all for a REDELIVER."""
+        consumer, known = self.consumer_of(request), self._redeliver_calls
+        calls = chain(*known.values()) if consumer is None else known.get(consumer.handle, ())
+        return any(call.may_have_led_to(request) for call in calls)
 
     @cached_property
-    def _redeliver_calls(self) -> list[_RedeliverCall]:
+    def _redeliver_calls(self) -> dict[int | None, list[RedeliverCall]]:
         ended = {end.op: end.t_ns for end in self.events.completions("redeliver_all")}
         slack_ns = TOLERANCES["answer"].slack_ns
-        return [
-            _RedeliverCall(call.handle, call.seq, ended.get(call.op, self.bounds.end_ns) + slack_ns)
-            for call in self.events.invokes("redeliver_all")
-        ]
+        invokes = self.events.invokes("redeliver_all")
+        calls = (RedeliverCall(call, ended.get(call.op, self.bounds.end_ns) + slack_ns) for call in invokes)
+        return grouped(calls, lambda one: one.invoke.handle)
 
     @cached_property
     def _receives(self) -> dict[int | None, list[ReceiveEnded]]:
@@ -169,8 +152,7 @@ class Calling(Consuming):
     @cached_property
     def redelivering(self) -> list[Consumer]:
         """Consumers on which the application nacked a message, or called for all of them by redeliver_all."""
-        called = {call.handle for call in self.events.invokes("redeliver_all")}
-        return [one for one in self.consumers if one.handle in called or one in self.nacking]
+        return [one for one in self.consumers if one.handle in self._redeliver_calls or one in self.nacking]
 
     def closing_before(self, consumer: Consumer, event: Event) -> bool:
         """Return whether what ends a consumer had come by an event."""

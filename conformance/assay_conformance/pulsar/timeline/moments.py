@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.checks.consumption import REFUSED, from_client, plain_acks, sent_round
@@ -99,14 +99,34 @@ class ReconsumeLaterCalled(NamedTuple):
     fails: bool
 
 
+class RedeliverCall(NamedTuple):
+    """A call of redeliver_all: what it requests leaves after it, and by `until_ns`."""
+
+    invoke: Invoke
+    until_ns: int
+
+    def may_have_led_to(self, request: Frame) -> bool:
+        """Return whether a REDELIVER requests everything, and came in time."""
+        return not request.ids and self.invoke.seq < request.seq and request.t_ns <= self.until_ns
+
+
 class RedeliverWritten(NamedTuple):
-    """A REDELIVER. `named`: the entries that it names; empty if it requests everything. `may_be_called_for`: the
-    application may have called for it by redeliver_all, so that no nack and no time-out need explain it."""
+    """A REDELIVER. `named`: the entries that it names; empty if it requests everything. `called`: the calls of
+    redeliver_all on its consumer before it."""
 
     event: Frame
     session: ConsumerSession
     named: frozenset[Entry]
-    may_be_called_for: bool
+    called: tuple[RedeliverCall, ...]
+
+    @property
+    def may_be_called_for(self) -> bool:
+        """The application may have called for it, so that no nack and no time-out need explain it."""
+        return any(call.may_have_led_to(self.event) for call in self.called)
+
+    def is_called_after(self, event: Event) -> bool:
+        """Return whether the application called for everything after an event: all that it held may be requested."""
+        return any(call.invoke.seq > event.seq for call in self.called)
 
     def ends(self, entry: Entry) -> bool:
         """Return whether it requests this entry."""
@@ -197,16 +217,15 @@ def moments(
     calls: list[Call],
     receives: Iterable[ReceiveEnded],
     sent_rounds: Iterable[Invoke],
-    may_be_called_for: Callable[[Frame], bool],
+    redeliver_calls: Sequence[RedeliverCall],
 ) -> list[Moment]:
     """Return all moments of one consumer, in order of their events.
 
-    `sent_rounds`: its calls to consume messages later; `may_be_called_for`: whether the application may have called for
-    a REDELIVER.
+    `sent_rounds`: its calls to consume messages later; `redeliver_calls`: those of redeliver_all.
     """
     found: list[Moment] = [*_calls(tracker, calls)]
     for session in consumer.sessions:
-        for moment in _session(sessions, session, may_be_called_for):
+        for moment in _session(sessions, session, redeliver_calls):
             if known_owner(session, moment.event) is consumer:
                 found.append(moment)
     for message in tracker.received.get(consumer.handle, ()):
@@ -223,14 +242,15 @@ def moments(
 
 
 def _session(
-    sessions: ConsumerSessions, session: ConsumerSession, may_be_called_for: Callable[[Frame], bool]
+    sessions: ConsumerSessions, session: ConsumerSession, redeliver_calls: Sequence[RedeliverCall]
 ) -> Iterator[Moment]:
     for frame in sessions.frames(session, "MESSAGE"):
         if frame.dir is Direction.TO_CLIENT and frame.ids:
             yield Dispatched(frame, session, _entry(session, frame))
     for frame in sessions.frames(session, "ACK", REDELIVER):
         if from_client(frame) and frame.command == REDELIVER:
-            yield RedeliverWritten(frame, session, named_by(frame, session), may_be_called_for(frame))
+            called = tuple(call for call in redeliver_calls if call.invoke.seq < frame.seq)
+            yield RedeliverWritten(frame, session, named_by(frame, session), called)
         elif from_client(frame) and plain_acks(frame):
             yield AckWritten(frame, session)
         if frame.at_broker:

@@ -30,28 +30,11 @@ from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.connections import Why
 from assay_conformance.pulsar.timeline.registering import whose
+from assay_conformance.pulsar.timeline.requests import REQUESTS
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
-
-REQUESTS: Final = (
-    "PRODUCER",
-    "SUBSCRIBE",
-    "UNSUBSCRIBE",
-    "CLOSE_PRODUCER",
-    "CLOSE_CONSUMER",
-    "PARTITIONED_METADATA",
-    "LOOKUP",
-    "SEEK",
-    "GET_LAST_MESSAGE_ID",
-    "GET_TOPICS_OF_NAMESPACE",
-    "GET_SCHEMA",
-    "GET_OR_CREATE_SCHEMA",
-    "WATCH_TOPIC_LIST",
-)
-"""Commands with a request id that a client waits for an answer to. ACK is not among them: the chapter ack judges
-acknowledgments that wait for an answer."""
 
 SENT_AWAY: Final = frozenset({"CLOSE_PRODUCER", "CLOSE_CONSUMER"})
 

@@ -9,19 +9,11 @@ from assay_conformance.history.events import Events
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.outcomes import requests as table
 
-REQUESTS: Final = (
-    "PRODUCER",
-    "SUBSCRIBE",
-    "LOOKUP",
-    "PARTITIONED_METADATA",
-    "CLOSE_PRODUCER",
-    "CLOSE_CONSUMER",
-    "SEEK",
-    "UNSUBSCRIBE",
-    "GET_LAST_MESSAGE_ID",
-    "GET_TOPICS_OF_NAMESPACE",
-)
-"""Requests whose answer a client awaits for its operation time-out."""
+_JUDGED_APART: Final = frozenset({"CONNECT", "SEND", "ACK", "AUTH_RESPONSE", "PING"})
+"""Commands without a request id; and ACK, whose answers the chapter ack judges."""
+
+REQUESTS: Final = tuple(one.command for one in table.REQUESTS if one.command not in _JUDGED_APART)
+"""Commands whose answer a client awaits for its operation time-out."""
 
 _ANSWERED_BY: Final = {one.command: one.answer for one in table.REQUESTS}
 

@@ -7,7 +7,6 @@ from typing import Final
 from assay_conformance.history.events import between, in_order
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
     MS,
     Delivery,
@@ -22,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import undispatchable_chunk
+from assay_conformance.pulsar.timeline.dispatching import may_wait_or_vanish, undispatchable_chunk
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 from assay_conformance.pulsar.timeline.subscriptions import Acked
 
@@ -34,16 +33,6 @@ WRITTEN_NS: Final = 300 * MS
 
 SERVED_NS: Final = 200 * MS
 """How long a consumer with permits must have been there for what is unacknowledged to have reached it."""
-
-_HOLDING_BACK: Final = (
-    "dispatch_rate",
-    "subscription_rate",
-    "max_unacked_per_consumer",
-    "max_unacked_per_subscription",
-    "message_ttl_s",
-    "backlog_quota",
-)
-"""Policies under which an entry may wait, or be gone."""
 
 _ALONE: Final = frozenset({"Failover", "Key_Shared"})
 """Types of subscription in which what is unacknowledged may be for another one than who has permits."""
@@ -173,20 +162,11 @@ def _never_comes(timeline: Timeline, subscription: Subscription, kept: _Kept) ->
     """
     end = timeline.ended
     owed = {position: out for position, out in kept.owed.items() if subscription.has_unacked(end, position)}
-    if owed and not _holds_back(timeline, subscription):
+    if owed and not may_wait_or_vanish(timeline.view, subscription.topic):
         position, (delivery, gone) = min(owed.items(), key=lambda one: one[0])
         stuck = undispatchable_chunk(timeline, subscription) if subscription.kind == "Shared" else None
         if stuck is None or stuck >= position:
             yield from _judge_owed(timeline, subscription, delivery, gone)
-
-
-def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
-    topology = timeline.topology
-    topic = topology.named(base_topic(subscription.topic))
-    if topic is None or topology.settings.dispatch_rate.is_set:
-        return True
-    policies = topology.policies_of(topic)
-    return any(getattr(policies, name) for name in _HOLDING_BACK)
 
 
 def _comes_again(

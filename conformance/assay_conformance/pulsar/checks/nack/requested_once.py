@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from assay_conformance.checks.consumption import moves_to_dead_letter
-from assay_conformance.history.events import between
 from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.timeline import (
     Consumer,
@@ -56,8 +55,7 @@ def requested_once(timeline: Timeline, consumer: Consumer) -> Says:
                 elif len(calls := nacks.get(entry, ())) > 1 or (calls and times_out):
                     continue
                 elif not (
-                    _came_between(timeline, consumer, entry, first, moment.event)
-                    or between(timeline.events.invokes_of(consumer.handle, "redeliver_all"), first, moment.event)
+                    moment.is_called_after(first) or _came_between(timeline, consumer, entry, first, moment.event)
                 ):
                     yield breach(
                         "asked-again",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay_conformance.model.event import Fate, Position
-from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
     MS,
     REDELIVER,
@@ -21,7 +20,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import undispatchable_chunk
+from assay_conformance.pulsar.timeline.dispatching import may_wait_or_vanish, undispatchable_chunk
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
@@ -42,7 +41,7 @@ def shared_entry_at_one_consumer(timeline: Timeline) -> Says:
         if "Shared" in dict(subscription.kinds).values():
             holders = _Holders()
             yield from each([subscription], _one_at_a_time, timeline, holders)
-            if not _holds_back(timeline, subscription):
+            if not _may_stay(timeline, subscription):
                 yield from each(subscription.members, _left_behind, timeline, subscription, holders)
 
 
@@ -115,20 +114,17 @@ def _may_have_returned(timeline: Timeline, member: Member, delivery: Delivery) -
     return any(not one.ids or delivery.position in [id.position for id in one.ids] for one in twice)
 
 
-def _holds_back(timeline: Timeline, subscription: Subscription) -> bool:
-    """Return whether the broker may hold back.
+def _may_stay(timeline: Timeline, subscription: Subscription) -> bool:
+    """Return whether an entry may stay with a consumer that left.
 
     What a broker does with an ACK that a fault altered, and with the permits after it, is not judged either.
     """
-    topic = timeline.topology.named(base_topic(subscription.topic))
-    if topic is None or subscription.over is not None or subscription.kind != "Shared":
+    if subscription.over is not None or subscription.kind != "Shared":
         return True
     altered = (frame for frame in timeline.events.frames("ACK") if frame.fate is Fate.ALTERED)
     sessions = (timeline.consumer_sessions.of(frame) for frame in altered)
     is_altered = any(one is not None and one.subscription == subscription.name for one in sessions)
-    return is_altered or bool(
-        topic.dispatch_rate.is_set or topic.subscription_rate.is_set or topic.max_unacked_per_consumer
-    )
+    return is_altered or may_wait_or_vanish(timeline.view, subscription.topic)
 
 
 def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holders, member: Member) -> Says:

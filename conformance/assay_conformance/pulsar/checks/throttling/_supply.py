@@ -9,9 +9,9 @@ from __future__ import annotations
 from assay_conformance.checks.base import View
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Fate
-from assay_conformance.model.policy import Policies
 from assay_conformance.pulsar.checks.throttling._rates import check_measured
 from assay_conformance.pulsar.timeline import Exercised, Limiter, Says, Timeline, breach, ms
+from assay_conformance.pulsar.timeline.dispatching import is_limited
 
 LEAST_PERIODS = 3
 """With fewer periods nothing can be judged: a broker that found no tokens looks again a second later."""
@@ -76,11 +76,5 @@ def supplied_until(timeline: Timeline, limiter: Limiter) -> int | None:
 
 def _is_undisturbed(view: View) -> bool:
     steps, topology = {step.verb for step in view.case.steps if step.who is Who.BROKER}, view.case.topology
-    held_back = any(_holds_back(topology.policies_of(topic)) for topic in topology.topics)
+    held_back = any(is_limited(view, topic.name) for topic in topology.topics)
     return view.spares_brokers and steps <= {"store_entries"} and not held_back
-
-
-def _holds_back(held: Policies) -> bool:
-    """Return whether another policy may keep stored entries from a consumer with permits, or delete them."""
-    limits = (held.max_unacked_per_consumer, held.max_unacked_per_subscription)
-    return any(map(bool, limits)) or bool(held.message_ttl_s) or held.backlog_quota is not None

@@ -25,9 +25,6 @@ from assay_conformance.pulsar.timeline import (
 from assay_conformance.pulsar.timeline.interruptions import LONGEST_FIRST_WAIT_MS
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 
-_ORDERED_TYPES = ("exclusive", "failover")
-"""Subscription types that deliver a topic in order."""
-
 _LOOKUPS = ("PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
 
 
@@ -116,9 +113,8 @@ def _changes(timeline: Timeline) -> dict[str, list[Event]]:
 def _is_ordered(timeline: Timeline, consumer: Consumer) -> bool:
     """Return whether messages are ordered. A client that gave opening it up may have been admitted all the same."""
     end, topic = timeline.end_of(consumer.invoke.op), timeline.topology.named(consumer.topics[0])
-    kind = in_force(timeline.view, consumer, "subscription_type") or "exclusive"
-    is_open = end is not None and end.outcome is Outcome.OK
-    return is_open and topic is not None and topic.persistent and not topic.partitions and kind in _ORDERED_TYPES
+    is_open = end is not None and end.outcome is Outcome.OK and all(one.is_ordered for one in consumer.sessions)
+    return is_open and topic is not None and topic.persistent and not topic.partitions
 
 
 def _disturbances(timeline: Timeline, consumer: Consumer) -> Iterator[Event]:

@@ -265,8 +265,12 @@ class RequestForAllKeepsPermits(Consumer):
     stands_for = "apache/pulsar#171: a queue cleared with its accounting, and a consumer left without permits"
 
     def _all_again(self) -> None:
-        self._arrivals.clear()
-        self._queue.withdraw(self)
+        _drop_without_permits(self)
+
+
+def _drop_without_permits(consumer: Consumer) -> None:
+    consumer._arrivals.clear()
+    consumer._queue.withdraw(consumer)
 
 
 class ZeroQueueAsksOnReturn(Permits):
@@ -297,8 +301,7 @@ class RedeliverAllKeepsPermits(Consumer):
         self._is_called = False
 
     def _all_again(self) -> None:
-        if not self._is_called:
+        if self._is_called:
+            _drop_without_permits(self)
+        else:
             super()._all_again()
-            return
-        self._arrivals.clear()
-        self._queue.withdraw(self)
