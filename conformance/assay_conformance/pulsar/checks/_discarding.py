@@ -6,11 +6,11 @@ back shows when none is left: everything granted was used, the application took 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import plain_acks
-from assay_conformance.model.event import Closed, Event, Fired, Frame
+from assay_conformance.model.event import Event, Fired, Frame
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, each, ms
 from assay_conformance.pulsar.timeline.permits import queue_of
 from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, UnreadableMessages
@@ -18,7 +18,8 @@ from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, Unr
 
 class Discarding(NamedTuple):
     """Messages to be discarded. `state`: one word for them, for codes and sentences; `how`: how they came, as the end
-    of a sentence; `error_of`: the validation error that a MESSAGE calls for, None if it can be decoded."""
+    of a sentence; `error_of`: the validation error that a MESSAGE calls for, "" for any or none of them; None if it can
+    be decoded."""
 
     state: str
     how: str
@@ -30,9 +31,23 @@ def judge_discarded(timeline: Timeline, clause: Discarding) -> Says:
     found = UnreadableMessages(timeline, clause.error_of)
     yield from each(found.messages, _judge_not_handed_over, clause)
     yield from each(found.messages, _judge_reported, clause)
-    yield from each(found.waited, _judge_answered, timeline, clause)
-    yield from each(found.endings, _connection_goes_on, timeline, clause, found.frames)
+    unanswered = (one for one in found.waited if one[0].answer is None)
+    yield from each(unanswered, _judge_missing, timeline, clause)
+    yield from each(_last_of_connections(found), _connection_goes_on, timeline, clause, found.frames)
     yield from each(found.endings, _permits_come_back, timeline, clause)
+
+
+def judge_acknowledged(timeline: Timeline, clause: Discarding, found: UnreadableMessages) -> Says:
+    """Judge only whether each is acknowledged, and the connection goes on."""
+    yield from each(found.waited, _judge_acknowledged, timeline, clause)
+    yield from each(_last_of_connections(found), _connection_goes_on, timeline, clause, found.frames)
+
+
+def _judge_acknowledged(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
+    message, _ = waited
+    fitting = (ack for ack in message.acks if message.error in ("", ack.fields.get("validation_error")))
+    answer = next(fitting, None)
+    yield from _judge_missing(timeline, clause, waited) if answer is None else (Exercised(answer),)
 
 
 def _judge_not_handed_over(clause: Discarding, message: Unreadable) -> Says:
@@ -66,37 +81,39 @@ def _judge_reported(clause: Discarding, message: Unreadable) -> Says:
         )
 
 
-def _judge_answered(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
+def _judge_missing(timeline: Timeline, clause: Discarding, waited: tuple[Unreadable, Event]) -> Says:
+    """Judge one that was not answered."""
     (message, end), since_ns = waited, waited[0].frame.t_ns
-    if message.answer is not None or not message.may_be_answered(end):
-        return
-    if timeline.bounds.is_missing("answer", since_ns, end.t_ns, what="an ACK"):
+    if message.may_be_answered(end) and timeline.bounds.is_missing("answer", since_ns, end.t_ns, what="an ACK"):
+        expected = f"an ACK with validation_error {message.error}" if message.error else "an ACK"
         yield breach(
             "not-reported",
-            f"consumer {message.consumer.handle} got {message.entry} {clause.state} at {ms(since_ns)}; expected an "
-            f"ACK with validation_error {message.error}; none had left by {ms(end.t_ns)}",
+            f"consumer {message.consumer.handle} got {message.entry} {clause.how} at {ms(since_ns)}; expected "
+            f"{expected}; none had left by {ms(end.t_ns)}",
             *(message.frame, end),
         )
 
 
-def _connection_goes_on(timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], ending: Ending) -> Says:
+def _last_of_connections(found: UnreadableMessages) -> Iterable[Unreadable]:
+    return {message.frame.conn: message for message in found.messages}.values()
+
+
+def _connection_goes_on(
+    timeline: Timeline, clause: Discarding, alike: dict[int, list[Frame]], message: Unreadable
+) -> Says:
     """Judge whether the connection goes on.
 
     After a fault of another kind a client may leave it for what is missing or late.
     """
-    message, end = ending.last, ending.end
-    if not isinstance(end, Closed):
-        return
-    left = timeline.left_over_messages(message.frame, alike[end.conn], or_died=True)
+    left = timeline.left_over_messages(message.frame, alike[message.frame.conn], or_died=True)
     if left is None:
         return
     fired = (one for one in timeline.events.of(Fired) if one.conn == left.conn and one.seq < left.seq)
     if all(one.action == "corrupt" for one in fired):
         yield breach(
             "connection-closed",
-            f"a {clause.state} message ({message.entry}) came over connection {left.conn} at "
-            f"{ms(message.frame.t_ns)}; expected the client to go on without that message; it closed the connection "
-            f"at {ms(left.t_ns)}",
+            f"{message.entry} came over connection {left.conn} at {ms(message.frame.t_ns)} {clause.how}; expected the "
+            f"client to go on without that message; it closed the connection at {ms(left.t_ns)}",
             *(message.frame, left),
         )
 

@@ -24,7 +24,7 @@ from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
 from assay_conformance.pulsar.timeline.batch_entries import BatchAck, BatchEntry, open_places
 from assay_conformance.pulsar.timeline.batches import Batch, batches
-from assay_conformance.pulsar.timeline.closing import closed_by_application, how_closed
+from assay_conformance.pulsar.timeline.closing import closed_by_application, how_closed, may_register
 from assay_conformance.pulsar.timeline.connections import Connection, Why
 from assay_conformance.pulsar.timeline.consumers import (
     Call,
@@ -171,6 +171,7 @@ __all__ = [
     "levels_of",
     "listens",
     "looked_ns",
+    "may_register",
     "may_wait_for_partition",
     "ms",
     "name_of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.judging.tolerance import ms
-from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Invoke, Outcome
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 _SAYS_NO_REFUSAL: Final = (ErrorClass.TIMEOUT, ErrorClass.TRANSPORT)
@@ -31,6 +31,13 @@ def _refused_close(timeline: Timeline, handle: int | None) -> Completion | None:
 
 def _is_refusal(end: Completion) -> bool:
     return end.outcome is Outcome.UNKNOWN and end.error not in _SAYS_NO_REFUSAL
+
+
+def may_register(timeline: Timeline, opening: Invoke, at: Event) -> bool:
+    """Return whether a PRODUCER or SUBSCRIBE may be of what this call opened: that is open then, is being opened, or
+    was closed so shortly before that one may be under way."""
+    gone = timeline.close_of(opening.handle)
+    return opening.seq < at.seq and (gone is None or not timeline.bounds.is_past("in-flight", gone.t_ns, at.t_ns))
 
 
 def how_closed(end: Completion) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.history.events import first_of, grouped
 from assay_conformance.model.event import Completion, Event, Frame
+from assay_conformance.pulsar.checks._stays_closed import came_back, judge_left_behind
 from assay_conformance.pulsar.timeline import (
     Exercised,
     HandleEnd,
@@ -17,6 +18,7 @@ from assay_conformance.pulsar.timeline import (
     check,
     closed_by_application,
     how_closed,
+    may_register,
     ms,
 )
 
@@ -55,30 +57,18 @@ def closed_stays_closed(timeline: Timeline, close: _Close) -> Says:
     producer, call, closed = close
     handle, bounds = timeline.owner(producer), timeline.bounds
     unowned = timeline.once(_unowned).get((producer.topic, producer.name), ())
-    sessions = [one for those in (producer.sessions, unowned) if (one := _first_return(timeline, close, those))]
-    back = first_of(*(one.request for one in sessions))
+    back = first_of(*(_first_return(timeline, close, those) for those in (producer.sessions, unowned)))
     if back is not None:
-        yield breach(
-            "came-back",
-            f"{producer} {how_closed(closed)}; expected no PRODUCER after that; it registered again on "
-            f"connection {back.conn} at {ms(back.t_ns)}",
-            *(closed, back),
-        )
+        yield came_back(producer, closed, back)
         return
     last = producer.last_session(call.seq)
-    if last is None or not _is_away(timeline, last, call) or _came_back(close):
+    if last is None or not _is_away(timeline, last, call) or _was_admitted_first(close):
         return
-    ready = None if timeline.was_closed(last) else last.ready
-    until_ns = bounds.until(timeline.closed(last.conn))
-    if ready is not None and bounds.is_overdue("answer", max(closed.t_ns, ready.t_ns), until_ns, what="a close"):
-        yield breach(
-            "left-behind",
-            f"{producer} {how_closed(closed)} while its PRODUCER was pending, and the broker admitted it "
-            f"at {ms(ready.t_ns)}; expected CLOSE_PRODUCER or the end of the connection; neither had come by "
-            f"{ms(until_ns)}",
-            *(last.request, ready, closed),
-        )
-        return
+    if last.ready is not None and not timeline.was_closed(last):
+        left = list(judge_left_behind(timeline, producer, closed, last.request, last.ready, timeline.closed(last.conn)))
+        yield from left
+        if left:
+            return
     pending = [one.invoke for one in timeline.sends_of(handle) if one.completion is None and one.invoke.seq < call.seq]
     if not pending or not bounds.is_overdue("answer", closed.t_ns, bounds.end_ns, what="a pending send"):
         yield Exercised(closed)
@@ -97,7 +87,7 @@ def _is_away(timeline: Timeline, session: ProducerSession, at: Event) -> bool:
     return session.ready is None or session.ready.seq > at.seq or timeline.had_closed(session.conn, at)
 
 
-def _came_back(close: _Close) -> bool:
+def _was_admitted_first(close: _Close) -> bool:
     """Return whether it was admitted before the client was called.
 
     A close waits for sends made before it that block.
@@ -112,29 +102,18 @@ def _unowned(timeline: Timeline) -> dict[tuple[str, object], list[ProducerSessio
     return grouped(unowned, lambda one: (one.topic, one.request.fields.get("producer_name")))
 
 
-def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[ProducerSession]) -> ProducerSession | None:
+def _first_return(timeline: Timeline, close: _Close, sessions: Sequence[ProducerSession]) -> Frame | None:
     """Return the first PRODUCER after the close that only this producer can have written.
 
     It is its own, or one under its name with no other there.
     """
-    producer = close.producer
-    for place in range(bisect_right(sessions, close.call.seq, key=lambda one: one.request.seq), len(sessions)):
-        session, request = sessions[place], sessions[place].request
+    producer, mine = close.producer, timeline.opening(close.producer)
+    there = (one for one in timeline.openings.values() if mine is not None and one is not mine)
+    others = [one for one in there if mine is not None and one.args.get("topic") == mine.args.get("topic")]
+    for session in sessions[bisect_right(sessions, close.call.seq, key=lambda one: one.request.seq) :]:
+        request = session.request
         is_late = timeline.bounds.is_past("in-flight", close.end.t_ns, request.t_ns)
-        if not is_late or session.topic != producer.topic:
-            continue
-        if session.line is producer or _is_alone(timeline, producer, request):
-            return session
+        is_own = session.line is producer or not any(may_register(timeline, one, request) for one in others)
+        if is_late and session.topic == producer.topic and is_own:
+            return request
     return None
-
-
-def _is_alone(timeline: Timeline, producer: Producer, request: Frame) -> bool:
-    """Return whether no other producer was then open on its topic, opening, or returning after its close."""
-    mine = timeline.opening(producer)
-    for handle, opening in timeline.openings.items():
-        gone = timeline.close_of(handle)
-        over = gone is not None and timeline.bounds.is_past("in-flight", gone.t_ns, request.t_ns)
-        same_topic = mine is not None and opening.args.get("topic") == mine.args.get("topic")
-        if handle != producer.handle and opening.seq < request.seq and same_topic and not over:
-            return False
-    return True

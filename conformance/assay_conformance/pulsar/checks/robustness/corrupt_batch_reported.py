@@ -3,35 +3,28 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from assay_conformance.model.event import Frame, Received
-from assay_conformance.pulsar.checks.robustness._unreadable import Clause, judge_discarded, unreadable
+from assay_conformance.pulsar.checks._discarding import Discarding, judge_acknowledged
 from assay_conformance.pulsar.timeline import Entry, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.unreadable import Unreadable
-
-BAD_BATCH = "BatchDeSerializeError"
+from assay_conformance.pulsar.timeline.unreadable import Unreadable, UnreadableMessages
 
 
-def _is_bad(frame: Frame) -> bool:
+def _error_of(frame: Frame) -> str | None:
     meta = frame.meta
-    is_plain = meta is not None and meta.compression == "NONE" and meta.chunk_id is None
-    return is_plain and meta is not None and bool(meta.batch) and not frame.members and frame.intact is True
+    is_batch = meta is not None and meta.compression == "NONE" and meta.chunk_id is None and meta.batch
+    return "BatchDeSerializeError" if is_batch and not frame.members and frame.intact is True else None
 
 
-_BATCH = Clause(
-    what="a batch that cannot be decoded",
-    expected=f"an ACK with {BAD_BATCH}",
-    is_bad=_is_bad,
-    wants=lambda ack: ack.fields.get("validation_error") == BAD_BATCH,
-)
+_BATCH = Discarding("undecodable", "as a batch that cannot be decoded", _error_of)
 
 
 @check("robustness.corrupt-batch-reported")
 def corrupt_batch_reported(timeline: Timeline) -> Says:
     """robustness.corrupt-batch-reported: a batch that cannot be decoded is reported; messages decoded before its
     damaged part are received once at most."""
-    bad = unreadable(timeline, _BATCH)
-    yield from judge_discarded(timeline, _BATCH, bad)
-    if bad.messages:
-        yield from _judge_received_once(timeline, bad.messages)
+    found = UnreadableMessages(timeline, _error_of)
+    yield from judge_acknowledged(timeline, _BATCH, found)
+    if found.messages:
+        yield from _judge_received_once(timeline, found.messages)
 
 
 def _judge_received_once(timeline: Timeline, bad: list[Unreadable]) -> Says:

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from assay_conformance.pulsar.checks.robustness._unreadable import Clause, judge_discarded, unreadable
+from assay_conformance.pulsar.checks._discarding import Discarding, judge_acknowledged
 from assay_conformance.pulsar.timeline import Says, Timeline, check
+from assay_conformance.pulsar.timeline.unreadable import UnreadableMessages
 
-_METADATA = Clause(
-    what="metadata that cannot be decoded",
-    expected="an ACK of it",
-    is_bad=lambda frame: frame.meta is None and frame.intact is True,
-    wants=lambda _ack: True,
+_METADATA = Discarding(
+    state="undecodable",
+    how="with metadata that cannot be decoded",
+    error_of=lambda frame: "" if frame.meta is None and frame.intact is True else None,
 )
 
 
@@ -15,4 +15,4 @@ _METADATA = Clause(
 def corrupt_metadata_discarded(timeline: Timeline) -> Says:
     """robustness.corrupt-metadata-discarded: an entry with metadata that cannot be decoded, under a valid checksum, is
     acknowledged, and has no other effect."""
-    yield from judge_discarded(timeline, _METADATA, unreadable(timeline, _METADATA))
+    yield from judge_acknowledged(timeline, _METADATA, UnreadableMessages(timeline, _METADATA.error_of))

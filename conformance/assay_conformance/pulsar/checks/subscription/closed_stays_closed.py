@@ -4,18 +4,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.model.event import Completion, Ended
+from assay_conformance.pulsar.checks._stays_closed import came_back, judge_left_behind
 from assay_conformance.pulsar.timeline import (
-    IN_FLIGHT_NS,
     Consumer,
     ConsumerSession,
     Exercised,
     Says,
     Timeline,
-    breach,
     check,
     closed_by_application,
-    how_closed,
-    ms,
+    may_register,
 )
 
 
@@ -59,40 +57,19 @@ def closed_stays_closed(timeline: Timeline, closed: _Closed) -> Says:
     session, end, admitted = closed.session, closed.end, closed.session.admitted
     back = next((one.request for one in timeline.consumer_sessions.all if _returns(timeline, closed, one)), None)
     if back is not None:
-        yield breach(
-            "came-back",
-            f"{closed} {how_closed(end)}; expected no SUBSCRIBE after that; it subscribed again on "
-            f"connection {back.conn} at {ms(back.t_ns)}",
-            *(end, back),
-        )
+        yield came_back(closed, end, back)
         return
     yield Exercised(end)
-    if admitted is None:
-        return
-    since_ns, until_ns = max(end.t_ns, admitted.t_ns), timeline.bounds.until(session.ended)
-    if timeline.bounds.is_missing("answer", since_ns, until_ns, what="the end of a consumer"):
-        yield breach(
-            "left-behind",
-            f"{closed} {how_closed(end)} while its SUBSCRIBE was pending, and the broker admitted it at "
-            f"{ms(admitted.t_ns)}; expected CLOSE_CONSUMER or the end of the connection; neither had come by "
-            f"{ms(until_ns)}",
-            *(session.request, admitted, end),
-        )
+    if admitted is not None:
+        yield from judge_left_behind(timeline, closed, end, session.request, admitted, session.ended)
 
 
 def _returns(timeline: Timeline, closed: _Closed, other: ConsumerSession) -> bool:
     """Return whether this is a SUBSCRIBE after the close that no other consumer can have written."""
-    session, request = closed.session, other.request
-    alike = (other.topic, other.subscription) == (session.topic, session.subscription)
-    is_late = request.t_ns > closed.end.t_ns + IN_FLIGHT_NS
+    session, request, name = closed.session, other.request, closed.session.subscription
+    alike = (other.topic, other.subscription) == (session.topic, name)
+    is_late = timeline.bounds.is_past("in-flight", closed.end.t_ns, request.t_ns)
     if other.consumer is not None or not alike or not is_late or not request.from_sender:
         return False
-    return not any(_may_be(timeline, other, one) for one in timeline.consumers if one is not closed.consumer)
-
-
-def _may_be(timeline: Timeline, session: ConsumerSession, consumer: Consumer) -> bool:
-    """Return whether that consumer was open, or being opened, for the same subscription at the time, or a moment
-    before."""
-    gone, request = timeline.close_of(consumer.handle), session.request
-    there = consumer.invoke.seq < request.seq and (gone is None or gone.t_ns + IN_FLIGHT_NS > request.t_ns)
-    return there and consumer.subscription == session.subscription
+    others = (one for one in timeline.consumers if one is not closed.consumer and one.subscription == name)
+    return not any(may_register(timeline, one.invoke, request) for one in others)
