@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from assay_conformance.checks.base import View
 from assay_conformance.model.event import Position
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline.subscriptions import Subscription
+from assay_conformance.pulsar.timeline.deliveries import Delivery
+from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -25,6 +26,40 @@ def is_limited(view: View, topic: str) -> bool:
     held = topology.policies_of(topology.named(base_topic(topic)))
     limits = (held.max_unacked_per_consumer, held.max_unacked_per_subscription, held.message_ttl_s)
     return any(limits) or held.backlog_quota is not None
+
+
+class Assemblers:
+    """Who assembles the messages in chunks of a Shared subscription, once it has sent some. `begun`: where each
+    message begins that was sent; `at`: the member that got the latest chunk, until it has all."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._begun: dict[str, Position] = {}
+        self._at: dict[str, Member] = {}
+        for member, delivery in subscription.served:
+            meta = delivery.frame.meta
+            if meta is None or meta.uuid is None or subscription.kind_at(delivery.frame) != "Shared":
+                continue
+            self._at[meta.uuid] = member
+            if (meta.chunk_id or 0) + 1 == meta.chunks:
+                del self._at[meta.uuid]
+            if meta.chunk_id == 0:
+                self._begun[meta.uuid] = delivery.position
+
+    def may_take(self, member: Member, chunk: Delivery) -> bool:
+        """Return whether an entry may go to this consumer.
+
+        The first chunk of a message may go to any, others to the one that got those before. Where the first one is
+        acknowledged, the rest goes to none, nor does a chunk that is stored before the first. Neither does the rest of
+        a message that its consumer had not completed when it left: a broker of Pulsar 4.0 keeps it for that consumer,
+        even when the first chunk is sent again (apache/pulsar#26396).
+        """
+        meta = chunk.frame.meta
+        if meta is None or meta.uuid is None:
+            return True
+        if chunk.position < self._begun.get(meta.uuid, chunk.position):
+            return False
+        holder = self._at.get(meta.uuid)
+        return not meta.chunk_id if holder is None else holder is member
 
 
 def undispatchable_chunk(timeline: Timeline, subscription: Subscription) -> Position | None:

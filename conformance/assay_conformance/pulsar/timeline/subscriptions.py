@@ -8,7 +8,7 @@ are left.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -140,6 +140,21 @@ class Subscription:
         """What the broker sent, each with the member that it was sent to, in order."""
         sent = ((member, delivery) for member in self.members for delivery in member.deliveries)
         return sorted(sent, key=lambda one: one[1].frame.seq)
+
+    def out_before(self, delivery: Delivery) -> Sequence[tuple[Member, Delivery]]:
+        """Return who still had its entry when a delivery was sent, each with what it was sent last, in order."""
+        return self._out_before.get(id(delivery), ())
+
+    @cached_property
+    def _out_before(self) -> dict[int, list[tuple[Member, Delivery]]]:
+        found: dict[int, list[tuple[Member, Delivery]]] = {}
+        last: dict[Position, dict[int, tuple[Member, Delivery]]] = {}
+        for member, delivery in self.served:
+            its = last.setdefault(delivery.position, {})
+            if its:
+                found[id(delivery)] = [one for one in its.values() if one[1].is_out(delivery.frame.seq)]
+            its[id(member)] = (member, delivery)
+        return found
 
     def living(self, at: Event) -> list[Member]:
         """Return members that had joined, and not ended."""

@@ -43,13 +43,10 @@ def redelivery_count(timeline: Timeline, subscription: Subscription) -> Says:
     if base_topic(subscription.topic) in timeline.shrinking:
         return
     counts: dict[Position, _Count] = {}
-    last: dict[Position, dict[Member, Delivery]] = {}
     for frame, member, what in _steps(timeline, subscription):
         if isinstance(what, Delivery):
-            position = what.position
-            was_out = any(one.is_out(frame.seq) for one in last.get(position, {}).values())
-            last.setdefault(position, {})[member] = what
-            yield from _sent(subscription, member, frame, counts, is_sure=not was_out and not any(frame.ack_sets))
+            is_sure = not subscription.out_before(what) and not any(frame.ack_sets)
+            yield from _sent(subscription, member, frame, counts, is_sure=is_sure)
         elif isinstance(what, list):
             for position in what:
                 if position in counts:

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 
-from assay_conformance.model.event import Fate, Position
+from assay_conformance.model.event import Fate
 from assay_conformance.pulsar.timeline import (
     MS,
     REDELIVER,
@@ -20,7 +19,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import may_wait_or_vanish, undispatchable_chunk
+from assay_conformance.pulsar.timeline.dispatching import Assemblers, may_wait_or_vanish, undispatchable_chunk
 
 TAKEOVER_NS = 200 * MS
 """How long a consumer with permits must be attached until it has what another one left."""
@@ -39,72 +38,30 @@ def shared_entry_at_one_consumer(timeline: Timeline) -> Says:
     """
     for subscription in timeline.steady_subscriptions:
         if "Shared" in dict(subscription.kinds).values():
-            holders = _Holders()
-            yield from each([subscription], _one_at_a_time, timeline, holders)
+            passed_on = set[int]()
+            yield from each([subscription], _one_at_a_time, timeline, passed_on)
             if not _may_stay(timeline, subscription):
-                yield from each(subscription.members, _left_behind, timeline, subscription, holders)
+                holders = Assemblers(subscription)
+                yield from each(subscription.members, _left_behind, timeline, subscription, holders, passed_on)
 
 
-@dataclass(slots=True)
-class _Holders:
-    """Who was sent what. `sent`: each entry as each member was sent it last; `passed_on`: deliveries to a member that
-    left, once another one got them; of a message in chunks `begins` is its first, once it was sent, and `assembling`
-    the member that got the latest one, until it has all."""
-
-    sent: dict[Position, dict[int, tuple[Member, Delivery]]] = field(default_factory=dict)
-    passed_on: set[tuple[int, Position]] = field(default_factory=set)
-    begins: dict[str, Position] = field(default_factory=dict)
-    assembling: dict[str, Member] = field(default_factory=dict)
-
-    def chunk(self, member: Member, delivery: Delivery) -> None:
-        """Take one, if it is."""
-        meta = delivery.frame.meta
-        if meta is None or meta.uuid is None:
-            return
-        self.assembling[meta.uuid] = member
-        if (meta.chunk_id or 0) + 1 == meta.chunks:
-            del self.assembling[meta.uuid]
-        if meta.chunk_id == 0:
-            self.begins[meta.uuid] = delivery.position
-
-    def may_assemble(self, member: Member, delivery: Delivery) -> bool:
-        """Return whether a chunk may go to this consumer.
-
-        The first chunk of a message may go to any, others to the one that got those before. Where the first one is
-        acknowledged, the rest goes to none, nor does a chunk that is stored before the first. Neither does the rest of
-        a message that its consumer had not completed when it left: a broker of Pulsar 4.0 keeps it for that consumer,
-        even when the first chunk is sent again (apache/pulsar#26396).
-        """
-        meta = delivery.frame.meta
-        if meta is None or meta.uuid is None:
-            return True
-        if delivery.position < self.begins.get(meta.uuid, delivery.position):
-            return False
-        holder = self.assembling.get(meta.uuid)
-        return not meta.chunk_id if holder is None else holder is member
-
-
-def _one_at_a_time(timeline: Timeline, holders: _Holders, subscription: Subscription) -> Says:
+def _one_at_a_time(timeline: Timeline, passed_on: set[int], subscription: Subscription) -> Says:
+    """Judge each dispatch. `passed_on`: by `id`, deliveries to consumers that left, once another one got them."""
     for member, delivery in subscription.served:
-        frame, position = delivery.frame, delivery.position
-        others = holders.sent.setdefault(position, {})
-        if subscription.kind_at(frame) == "Shared":
-            holders.chunk(member, delivery)
-            for other, earlier in others.values():
-                is_at_both = other is not member and earlier.is_out(frame.seq)
-                if not is_at_both or (id(other), position) in holders.passed_on:
-                    continue
-                if not other.lives(frame):
-                    holders.passed_on.add((id(other), position))
-                    yield Exercised(frame)
-                elif not _may_have_returned(timeline, other, delivery):
-                    yield breach(
-                        "at-two-consumers",
-                        f"{subscription}: entry {name_of(position)} went to {member} at {ms(frame.t_ns)}; expected it "
-                        f"to stay at {other}, which got it at {ms(earlier.frame.t_ns)} and had not returned it",
-                        *(earlier.frame, frame),
-                    )
-        others[id(member)] = (member, delivery)
+        frame = delivery.frame
+        for other, earlier in subscription.out_before(delivery) if subscription.kind_at(frame) == "Shared" else ():
+            if other is member or id(earlier) in passed_on:
+                continue
+            if not other.lives(frame):
+                passed_on.add(id(earlier))
+                yield Exercised(frame)
+            elif not _may_have_returned(timeline, other, delivery):
+                yield breach(
+                    "at-two-consumers",
+                    f"{subscription}: entry {name_of(delivery.position)} went to {member} at {ms(frame.t_ns)}; "
+                    f"expected it to stay at {other}, which got it at {ms(earlier.frame.t_ns)} and had not returned it",
+                    *(earlier.frame, frame),
+                )
 
 
 def _may_have_returned(timeline: Timeline, member: Member, delivery: Delivery) -> bool:
@@ -127,17 +84,19 @@ def _may_stay(timeline: Timeline, subscription: Subscription) -> bool:
     return is_altered or may_wait_or_vanish(timeline.view, subscription.topic)
 
 
-def _left_behind(timeline: Timeline, subscription: Subscription, holders: _Holders, member: Member) -> Says:
+def _left_behind(
+    timeline: Timeline, subscription: Subscription, holders: Assemblers, passed_on: set[int], member: Member
+) -> Says:
     end, last = member.left, timeline.ended
     held = [one for one in member.out(last).values() if subscription.is_unacked(one, last)] if end is not None else []
-    held = [one for one in held if (id(member), one.position) not in holders.passed_on]
+    held = [one for one in held if id(one) not in passed_on]
     if end is None or not held:
         return
     never, successors = undispatchable_chunk(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
     for delivery in held:
         if never is not None and delivery.position > never:
             continue
-        takers = (one for one in successors if holders.may_assemble(one[0], delivery))
+        takers = (one for one in successors if holders.may_take(one[0], delivery))
         for taker, permits in islice(takers, 1):
             yield breach(
                 "left-behind",
