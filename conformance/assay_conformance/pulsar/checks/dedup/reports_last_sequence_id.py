@@ -1,22 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from heapq import merge
 
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated, name_of
+from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, deduplicated
 from assay_conformance.pulsar.checks.dedup._last_ids import LastId, last_ids
+from assay_conformance.pulsar.checks.dedup._names import Numbers, Step, steps
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Says, Timeline, breach, check, ms
-
-
-@dataclass(slots=True)
-class _Known:
-    """The highest ids that arrived and were stored under a name, and the entry that was stored last."""
-
-    arrived: int = NO_SEQUENCE_ID
-    stored: int = NO_SEQUENCE_ID
-    last: Stored | None = None
 
 
 def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
@@ -24,37 +16,31 @@ def _reported(timeline: Timeline) -> Iterator[tuple[LastId, int, int]]:
 
     It is any from the highest stored one to the highest that arrived, for what the broker refused lies between.
     """
-    view, known = timeline.view, dict[Name, _Known]()
-    steps = (step for step in view.case.steps if step.verb in ("store_entries", "set_policy"))
-    changed = {step.args.get("topic") for step in steps}
-    topics = deduplicated(view) - changed
-    others = {topic.name for topic in view.case.topology.topics if not topic.deduplication} - changed
-    reports = [report for report in last_ids(timeline) if base_topic(report.name[0]) in topics | others]
-    moments: list[Frame | Stored] = [report.event for report in reports]
-    if topics and reports:
-        moments += [*timeline.events.frames("SEND"), *timeline.events.of(Stored)]
-    reports_by_seq = {report.event.seq: report for report in reports}
-    for moment in sorted(moments, key=lambda one: one.seq):
-        if moment.seq in reports_by_seq:
-            report = reports_by_seq[moment.seq]
-            yield report, *_bounds(timeline, report, known.get(report.name, _Known()))
-        elif isinstance(moment, Stored) and not moment.meta.is_early_chunk:
-            name = known.setdefault((moment.topic, moment.meta.producer_name), _Known())
-            name.stored, name.last = max(name.stored, moment.meta.highest_id), moment
-        elif isinstance(moment, Frame) and (publish := timeline.publishes.of(moment)) is not None:
-            session = timeline.session_of(moment)
-            if session is not None and session.name is not None:
-                name = known.setdefault(name_of(session), _Known())
-                name.arrived = max(name.arrived, publish.highest_id)
+    case, last = timeline.view.case, dict[Name, Stored]()
+    changed = {step.args.get("topic") for step in case.steps if step.verb in ("store_entries", "set_policy")}
+    topics = deduplicated(timeline.view) - changed
+    judged = topics | ({topic.name for topic in case.topology.topics if not topic.deduplication} - changed)
+    reports = [report for report in last_ids(timeline) if base_topic(report.name[0]) in judged]
+    known, happened = dict[Name, Numbers](), steps(timeline, topics if reports else frozenset())
+    streams: tuple[Iterable[LastId | Step], ...] = (reports, happened)
+    for one in merge(*streams, key=lambda one: one.event.seq):
+        if isinstance(one, LastId):
+            yield one, *_bounds(timeline, one, known.get(one.name, Numbers()), last.get(one.name))
+            continue
+        numbers = known[one.name] = one.numbers
+        if isinstance(one.event, Stored):
+            numbers.stored, last[one.name] = max(numbers.stored, one.event.meta.highest_id), one.event
+        elif one.publish is not None:
+            numbers.arrived = max(numbers.arrived, one.publish.highest_id)
 
 
-def _bounds(timeline: Timeline, report: LastId, known: _Known) -> tuple[int, int]:
+def _bounds(timeline: Timeline, report: LastId, known: Numbers, last: Stored | None) -> tuple[int, int]:
     """Return the bounds of a reported id.
 
     What was stored before the topic was loaded again, or so long ago that its name may be forgotten, is judged by other
     requirements.
     """
-    topic, last = report.name[0], known.last
+    topic = report.name[0]
     if base_topic(topic) not in deduplicated(timeline.view):
         return NO_SEQUENCE_ID, NO_SEQUENCE_ID
     idle_ns = timeline.topology.settings.dedup_idle_minutes * 60_000 * MS
