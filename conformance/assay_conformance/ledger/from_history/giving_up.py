@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
+from assay_conformance.judging.tolerance import MS, TOLERANCES
+from assay_conformance.ledger.clauses import MOST_INCOMPLETE
 from assay_conformance.ledger.from_history.messages import Messages
 from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.from_history.subscribers import setting, setting_number
@@ -22,11 +24,8 @@ from assay_conformance.model.event import Frame, Invoke, Position, Received
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.topic_names import base_topic, named_topics, partition_name
 
-_NS_PER_MS = 1_000_000
-_EARLY_NS = 50 * _NS_PER_MS
-"""By so much sooner a client may take a message for expired: clocks of two processes, one of them the wall clock."""
-_KEPT_BY_DEFAULT = 10
-"""Limit of incomplete messages if none is configured."""
+_EARLY_NS = TOLERANCES["wall-clock"].slack_ns
+"""By so much sooner a client may take a message for expired."""
 
 Chunked = tuple[str, str]
 """Topic or partition, and uuid."""
@@ -84,8 +83,8 @@ def _terms_of(opening: Invoke, case: Case, facts: ClientFacts, *, cumulative: bo
     limit = setting(case, facts, opening, "max_pending_chunked_messages")
     expiry_ms = setting_number(case, facts, opening, "expire_incomplete_chunked_ms") or 0
     settled = cumulative or bool(setting(case, facts, opening, "auto_ack_oldest_chunked"))
-    most = _KEPT_BY_DEFAULT if limit is None else int(limit) if isinstance(limit, int | float) else 0
-    return _Terms(most, expiry_ms * _NS_PER_MS, settled, cumulative)
+    most = MOST_INCOMPLETE if limit is None else int(limit) if isinstance(limit, int | float) else 0
+    return _Terms(most, expiry_ms * MS, settled, cumulative)
 
 
 @dataclass(slots=True)
@@ -108,7 +107,7 @@ class _Watch:
         self._readers: dict[tuple[int, int | None], tuple[str, str]] = {}
         """(connection, consumer id) -> topic and subscription."""
         self._next: dict[tuple[int, int | None, str], int] = {}
-        self._unix_ns = 0 if events.began is None else events.began.unix_ms * _NS_PER_MS
+        self._unix_ns = 0 if events.began is None else events.began.unix_ms * MS
         self._whole = {
             (topic, entry.id.position): uuid for (topic, uuid), entries in found.chunks.items() for entry in entries
         }
@@ -149,7 +148,7 @@ class _Watch:
         known = (event.conn, event.consumer_id, uuid)
         in_turn = number == 0 or self._next.get(known) == number
         self._next[known] = number + 1
-        published_ns = meta.publish_time_ms * _NS_PER_MS - self._unix_ns
+        published_ns = meta.publish_time_ms * MS - self._unix_ns
         if terms.expiry_ns and not in_turn and published_ns + terms.expiry_ns <= event.t_ns + _EARLY_NS:
             self._give_up(topic, (uuid,))
         self._expire(topic, buffer, event.t_ns)

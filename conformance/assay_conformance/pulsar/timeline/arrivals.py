@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.judging.certainty import Breach
 from assay_conformance.judging.tolerance import MS, TOLERANCES
+from assay_conformance.ledger.clauses import MOST_INCOMPLETE
 from assay_conformance.model.event import Event, Frame, Meta
 from assay_conformance.pulsar.timeline.assembly import Assembly, ChunkFate
 from assay_conformance.pulsar.timeline.consumers import Consumer, ConsumerSession, Entry, known_owner
@@ -19,10 +20,6 @@ from assay_conformance.pulsar.timeline.incoming import IncomingMessage, incoming
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
 EARLY_NS: Final = TOLERANCES["time-out-early"].slack_ns
-
-DEFAULT_MAX_PENDING: Final = 10
-"""How many incomplete messages a consumer keeps if neither Case nor client sets a number; beyond it the oldest is
-dropped."""
 
 Place = tuple[int, Entry]
 """Consumer handle, and the entry of a whole message: that of its last chunk."""
@@ -145,7 +142,7 @@ class Arrivals:
     def limit(self, consumer: Consumer) -> int:
         """Return how many incomplete messages a consumer keeps; 0 without a limit."""
         limit = self._timeline.setting(consumer, "max_pending_chunked_messages")
-        return DEFAULT_MAX_PENDING if limit is None else limit
+        return MOST_INCOMPLETE if limit is None else limit
 
     def is_beyond(self, chunk: Chunk) -> bool:
         """Return whether there had been more incomplete messages by a chunk than the consumer keeps.

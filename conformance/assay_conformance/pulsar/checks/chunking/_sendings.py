@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from assay_conformance.history.events import grouped
 from assay_conformance.model.event import Frame
-from assay_conformance.pulsar.checks.chunking._sent_chunks import Message
+from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, message_in
 from assay_conformance.pulsar.timeline import Producer, ProducerSession, Timeline
 
 
@@ -78,8 +78,7 @@ def sendings(timeline: Timeline) -> list[Sending]:
 def _sending(timeline: Timeline, producer: Producer, sends: list[tuple[ProducerSession, Frame]]) -> Sending:
     starts = {session.request.seq: frame for session, frame in reversed(sends)}
     lasts = tuple(frame for _, frame in sends if frame.meta is not None and _number(frame) + 1 == frame.meta.chunks)
-    identities = (frame.members[0].identity for frame in lasts if frame.members)
-    named = ((one.handle, one.number) for one in identities if one is not None)
+    named = (message for frame in lasts if (message := message_in(frame)) is not None)
     messages = tuple(message for message in named if timeline.send(*message) is not None)
     return Sending(producer, tuple(sorted(starts.values(), key=lambda frame: frame.seq)), lasts, messages)
 

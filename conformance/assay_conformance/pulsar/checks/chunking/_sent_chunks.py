@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.consumption import from_client
-from assay_conformance.model.event import Frame, Invoke
+from assay_conformance.model.event import Frame, Invoke, Stored
 from assay_conformance.pulsar.timeline import Timeline
 
 Message = tuple[int, int]
 """Producer handle and message number."""
+
+
+def message_in(holder: Frame | Stored) -> Message | None:
+    """Return the message that a frame or entry carries, or completes as its last chunk; None where that is not known."""
+    identity = holder.members[0].identity if holder.members else None
+    return None if identity is None else (identity.handle, identity.number)
 
 
 def sent_chunks(timeline: Timeline) -> Iterator[Frame]:

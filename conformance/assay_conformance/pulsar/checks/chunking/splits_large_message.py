@@ -8,7 +8,13 @@ import msgspec
 
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Meta, Outcome
-from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, properties_bytes, splits
+from assay_conformance.pulsar.checks.chunking._sent_chunks import (
+    Message,
+    chunk_of,
+    message_in,
+    properties_bytes,
+    splits,
+)
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, check, each, ms
 from assay_conformance.pulsar.timeline.incoming import content
 
@@ -25,7 +31,8 @@ def splits_large_message(timeline: Timeline) -> Says:
     where nothing was compressed, so the total is judged only then.
     """
     yield from each(_sent(timeline), _judge_in_place, timeline)
-    joined = {message: frame.seq for frame in reversed(timeline.events.frames("SEND")) for message in _joined(frame)}
+    chunks = (one for one in reversed(timeline.events.frames("SEND")) if _is_chunk(one) and from_client(one))
+    joined = {message: chunk.seq for chunk in chunks if (message := message_in(chunk)) is not None}
     yield from each(timeline.ends("send"), _judge_split, timeline, joined)
 
 
@@ -87,12 +94,6 @@ def _is_chunk(frame: Frame) -> bool:
 
 def _is_described(meta: Meta) -> bool:
     return bool(meta.chunks and meta.chunk_total_bytes)
-
-
-def _joined(frame: Frame) -> list[Message]:
-    """Return the messages to which chunks join."""
-    known = frame.members if _is_chunk(frame) and from_client(frame) else ()
-    return [(one.identity.handle, one.identity.number) for one in known if one.identity is not None]
 
 
 def _judge_in_place(timeline: Timeline, sent: _Sent) -> Says:

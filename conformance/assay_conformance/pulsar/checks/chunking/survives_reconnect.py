@@ -3,7 +3,7 @@ from __future__ import annotations
 from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Outcome, Received, Stored
 from assay_conformance.pulsar.checks.chunking._sendings import Renamed, Resumed, Sending, renamed, resumed, sendings
-from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of
+from assay_conformance.pulsar.checks.chunking._sent_chunks import Message, chunk_of, message_in
 from assay_conformance.pulsar.checks.dedup._deduplication import may_repeat_ids
 from assay_conformance.pulsar.timeline import (
     REDELIVER,
@@ -81,14 +81,15 @@ class _Fate:
         self.arrived: dict[tuple[int, Message], list[int]] = {}
         """Consumer and message -> the number of the SUBSCRIBE of each session on which it came whole."""
         for chunk in timeline.once(Arrivals).all:
-            message = _message_of(chunk.frame.members[0].identity if chunk.frame.members else None)
+            message = message_in(chunk.frame)
             if chunk.fate is ChunkFate.COMPLETE and message is not None:
                 self.message_of[chunk.entry] = message
                 self.arrived.setdefault((chunk.consumer.handle, message), []).append(chunk.key[0])
         self._store(timeline)
         for got in in_order(timeline.all_received):
             entry, consumer = timeline.entry_of(got), timeline.consumer(got.handle)
-            message = (self.message_of.get(entry) if entry is not None else None) or _message_of(got.identity)
+            named = None if got.identity is None else (got.identity.handle, got.identity.number)
+            message = named if entry is None else self.message_of.get(entry, named)
             if message is not None:
                 latest = None if consumer is None or entry is None else consumer.last_on(entry.topic, got)
                 self.received.setdefault(message, []).append((got, latest))
@@ -99,14 +100,9 @@ class _Fate:
             if stored.meta.chunk_id is not None and stored.meta.uuid is not None:
                 assembly = assemblies.setdefault(stored.topic, Assembly())
                 fate = assembly.add(stored.meta, Entry(stored.topic, stored.id.ledger, stored.id.entry))
-                message = _message_of(stored.members[0].identity if stored.members else None)
+                message = message_in(stored)
                 if fate is ChunkFate.COMPLETE and message is not None:
                     self.whole.add(message)
-
-
-def _message_of(identity: object) -> Message | None:
-    handle, number = getattr(identity, "handle", None), getattr(identity, "number", None)
-    return None if handle is None or number is None else (handle, number)
 
 
 def _judge_received(timeline: Timeline, fate: _Fate, incoming: IncomingMessage) -> Says:
