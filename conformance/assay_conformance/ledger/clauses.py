@@ -93,10 +93,11 @@ LEAST_DELAY_MS = 100
 LEAST_DELAY_US = LEAST_DELAY_MS * 1_000
 """nack.minimum-delay: what is configured below counts as this."""
 
-WIDEST_PRECISION_MS = 256
 MOST_INCOMPLETE = 10
 """How many messages in chunks a consumer keeps incomplete if neither Case nor client sets a number; beyond it the
 oldest is dropped."""
+
+WIDEST_PRECISION_MS = 256
 """How many low bits of the time a client forgets at most when it notes a nack: it may ask so much sooner."""
 
 

@@ -161,7 +161,7 @@ def _end(timeline: Timeline, one: Registration) -> Event | None:
     closes = (timeline.events.frames_by(command, *by_id).get((one.frame.conn, one.id), ()) for command in _CLOSES)
     ends: list[Event] = [end for those in closes for end in islice(filter(_is_known, after(those, one.frame)), 1)]
     lost = timeline.closed(one.frame.conn)
-    first = first_of(*[*ends, *([] if lost is None else [lost])])
+    first = first_of(*ends, None if lost is None or lost.seq < one.frame.seq else lost)
     return None if isinstance(first, Frame) and first.dir is Direction.TO_BROKER else first
 
 

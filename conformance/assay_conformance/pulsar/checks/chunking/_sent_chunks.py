@@ -13,7 +13,7 @@ Message = tuple[int, int]
 
 
 def message_in(holder: Frame | Stored) -> Message | None:
-    """Return the message that a frame or entry carries, or completes as its last chunk; None where that is not known."""
+    """Return the message that a frame or entry carries, or completes as its last chunk, where that is known."""
     identity = holder.members[0].identity if holder.members else None
     return None if identity is None else (identity.handle, identity.number)
 

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.history.events import OPENS, between, in_order
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
+from assay_conformance.history.events import OPENS, between, first_of, in_order
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline import (
     PASSING_ERRORS,
     Exercised,
-    ProducerSession,
+    Interruption,
+    Producer,
     Says,
     Timeline,
     breach,
@@ -24,183 +24,81 @@ from assay_conformance.pulsar.timeline import (
 )
 from assay_conformance.wire.service_urls import named_brokers
 
-
-class _Owner(NamedTuple):
-    """A producer or consumer on a topic, and its handle where that is known (each client chooses its own ids)."""
-
-    topic: str
-    kind: str
-    handle: int | None
-
-
-@dataclass(slots=True)
-class _Record:
-    """Of one of them: its PRODUCERs or SUBSCRIBEs, and the broker's closes. `named`: those after which the client can
-    go to the new owner at once. `excuses`: events after which it may look its topic up until it registers."""
-
-    registered: list[Frame] = field(default_factory=list)
-    closes: list[Frame] = field(default_factory=list)
-    named: list[Frame] = field(default_factory=list)
-    excuses: list[Event] = field(default_factory=list)
-
-    def excuse(self, *events: Event | None) -> None:
-        self.excuses += [event for event in events if event is not None]
-
-    @property
-    def spans(self) -> Iterator[tuple[Frame, Frame | None]]:
-        """Each time that it registered, and the next one."""
-        return zip(self.registered, [*self.registered[1:], None], strict=True)
+_CLOSES = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 
 
 class _Return(NamedTuple):
-    """One that was closed with the address of the new owner registers. `looked_up`: the first LOOKUP of its topic in
-    between that nothing else had a reason for."""
+    """A producer or consumer that was closed with the address of the new owner registers. `disturbed`: the first event
+    after the close that may have kept it from registering there."""
 
-    owner: _Owner
+    closed: Interruption
     close: Frame
-    looked_up: Frame | None
     registered: Frame
+    disturbed: Event | None
+
+    @property
+    def who(self) -> str:
+        """Which it is, for a sentence."""
+        owner = self.closed.owner
+        return f"{'producer' if isinstance(owner, Producer) else 'consumer'} {owner.handle}"
+
+
+def _named(timeline: Timeline) -> dict[int, tuple[Interruption, Event | None]]:
+    """Return the closes that name the new owner, by their number, each with what may have kept one from going there."""
+    harms: list[Event] = [*timeline.disconnections, *timeline.events.of(Fired)]
+    disturbances = in_order(harms)
+    return {
+        one.event.seq: (one, between(disturbances, one.event, one.own_attempts.first).first)
+        for one in timeline.interruptions
+        if isinstance(one.event, Frame) and _names_owner(timeline, one.event)
+    }
 
 
 def _returns(timeline: Timeline) -> Iterator[_Return]:
-    records = _Records(timeline)
-    lookups = records.lookups() if any(record.named for record in records.of.values()) else {}
-    for owner, record in records.of.items():
-        for before, back in record.spans:
-            close = between(record.closes, before, back).last
-            if back is None or close is None or between(record.named, before, back).last is not close:
-                continue
-            void = (between(many, close, back) for many in (records.disturbances, records.unnamed.get(owner.topic, ())))
-            if not any(void):
-                yield _Return(owner, close, between(lookups.get(owner.topic, ()), close, back).first, back)
+    for closed, disturbed in timeline.once(_named).values():
+        close, registered = closed.event, closed.own_attempts.first
+        if isinstance(close, Frame) and isinstance(registered, Frame):
+            yield _Return(closed, close, registered, disturbed)
 
 
-class _Refused(NamedTuple):
-    """One that went where the close named it to, was refused there for now, and registers again."""
+def _names_owner(timeline: Timeline, close: Frame) -> bool:
+    """Return whether a client can go to the new owner at once: it had been admitted, and the close names that.
 
-    owner: _Owner
-    close: Frame
-    refused: Frame
-    again: Frame
-
-
-def _refusals(timeline: Timeline) -> Iterator[_Refused]:
-    records = _Records(timeline)
-    for owner, record in records.of.items():
-        for refused, again in record.spans if record.named else ():
-            close = between(record.closes, None, refused).last
-            error = next((one for one in timeline.answers_to(refused) if one.command == "ERROR"), None)
-            passes = error is not None and error.fields.get("error") in PASSING_ERRORS
-            if close is None or again is None or not passes or between(record.closes, refused, again):
-                continue
-            first = between(record.registered, close, None).first is refused
-            if first and between(record.named, None, refused).last is close:
-                yield _Refused(owner, close, refused, again)
+    A client may still hold a connection there that was lost: its attempt to use it fails without a frame.
+    """
+    session = timeline.registered(close) if close.command in _CLOSES else None
+    urls = named_brokers(close.command, close.fields) if session is not None and session.was_admitted(close) else ()
+    return bool(urls) and not any(_may_hold_lost(timeline, url, close) for url in urls)
 
 
-class _Records:
-    """Those of all producers and consumers, and what disturbs them."""
+def _may_hold_lost(timeline: Timeline, url: str, by: Frame) -> bool:
+    lost = 0
+    for event in between(timeline.once(_connections_to).get(url, ()), None, by):
+        lost = max(lost - 1, 0) if isinstance(event, Opened) else lost + 1
+    return lost > 0
 
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline, events = timeline, timeline.events
-        self.of: dict[_Owner, _Record] = {}
-        self._on: dict[str, list[tuple[_Owner, _Record]]] = {}
-        self.unnamed: dict[str, list[Frame]] = {}
-        """Topic -> closes after which the one that was closed has to look it up."""
-        self.disturbances: list[Event] = in_order([*timeline.disconnections, *events.of(Fired)])
-        """What may keep one of those under way from registering with the new owner."""
-        for one in timeline.registrations:
-            record = self.of.setdefault(_Owner(one.session.topic, one.kind, one.handle), _Record())
-            record.registered.append(one.frame)
-            record.excuse(one.refusal)
-        self._see_closes()
-        for record in self.of.values():
-            for registered, later in record.spans:
-                lost, named = timeline.closed(registered.conn), between(record.named, registered, later).first
-                record.excuse(None if lost is None else between([lost], registered, later).first)
-                record.excuse(None if named is None else between(self.disturbances, named, later).first)
-            record.excuses = in_order(record.excuses)
-        for owner, record in self.of.items():
-            self._on.setdefault(owner.topic, []).append((owner, record))
 
-    def _see_closes(self) -> None:
-        """Note closes by brokers.
+def _connections_to(timeline: Timeline) -> dict[str, list[Event]]:
+    """Return by url when connections there were opened, and lost."""
+    steps: list[Opened | Closed] = [*timeline.events.of(Opened), *timeline.events.of(Closed)]
+    found, urls = dict[str, list[Event]](), dict[int, str]()
+    for event in in_order(steps):
+        if isinstance(event, Opened):
+            urls[event.conn] = event.url
+        if isinstance(event, Opened) or event.by is not ClosedBy.CLIENT:
+            found.setdefault(urls.get(event.conn, ""), []).append(event)
+    return found
 
-        A client may still hold a connection that was lost: its attempt to use it fails without a frame.
-        """
-        lost, urls, events = Counter[str](), dict[int, str](), self._timeline.events
-        closes = events.frames("CLOSE_PRODUCER", "CLOSE_CONSUMER")
-        steps: list[Event] = [*events.of(Opened), *events.of(Closed), *closes]
-        for event in in_order(steps):
-            if isinstance(event, Frame):
-                self._see_close(event, lost)
-            elif isinstance(event, Opened):
-                urls[event.conn] = event.url
-                lost[event.url] = max(lost[event.url] - 1, 0)
-            elif isinstance(event, Closed) and event.by is not ClosedBy.CLIENT and event.conn in urls:
-                lost[urls[event.conn]] += 1
 
-    def _see_close(self, close: Frame, lost: Counter[str]) -> None:
-        """Note a close.
-
-        One that was closed before its registration was answered may wait for that answer, and looks the topic up after
-        that. A client that gives a registration up, for want of an answer, begins from the start.
-        """
-        session = self._timeline.registered(close)
-        if session is None:
-            return
-        owner, kind = whose(session, close), "producer" if isinstance(session, ProducerSession) else "consumer"
-        handle = None if owner is None else owner.handle
-        record = self.of.setdefault(_Owner(session.topic, kind, handle), _Record())
-        admitted = session.admitted
-        was_let_in = admitted is not None and admitted.seq < close.seq
-        is_its_own = owner is None or owner.closing is None or owner.closing.seq > close.seq
-        if from_client(close) and is_its_own and not was_let_in:
-            record.excuse(close)
-        if not to_client(close):
-            return
-        record.closes.append(close)
-        urls, is_in = named_brokers(close.command, close.fields), was_let_in and handle is not None
-        if is_in and urls and not any(lost[url] for url in urls):
-            record.named.append(close)
-        else:
-            record.excuse(close)
-            self.unnamed.setdefault(session.topic, []).append(close)
-
-    def lookups(self) -> dict[str, list[Frame]]:
-        """Return by topic its LOOKUPs for which there was no reason.
-
-        Nothing was being opened, nor could be by a send; no open call of its topic had failed (a client may keep some
-        of the partitions), and none on it was excused.
-        """
-        timeline, opening = self._timeline, set[int]()
-        events, found = timeline.events, dict[str, list[Frame]]()
-        lazy = (call for call in events.invokes("open_producer") if timeline.opens_lazily(call.handle))
-        failed = {timeline.local_name(str(call.args.get("topic", ""))) for call in lazy}
-        steps: list[Event] = [*events.frames("LOOKUP"), *events.invokes(*OPENS), *events.completions(*OPENS)]
-        for event in in_order(steps):
-            if isinstance(event, Invoke):
-                opening.add(event.op)
-            elif isinstance(event, Completion):
-                opening.discard(event.op)
-                call = timeline.call_of(event.op) if event.outcome is not Outcome.OK else None
-                failed.update(named_topics(call.args, str(call.args.get("topic", ""))) if call is not None else ())
-            elif isinstance(event, Frame) and from_client(event) and not opening:
-                topic = timeline.local_topic(event)
-                if base_topic(topic) not in failed and not self._is_excused(topic, event):
-                    found.setdefault(topic, []).append(event)
-        return found
-
-    def _is_excused(self, topic: str, at: Frame) -> bool:
-        """Return whether it is excused.
-
-        That one registered of which several are possible says nothing about the others.
-        """
-        for owner, record in self._on.get(topic, ()):
-            since = between(record.registered, None, at).last if owner.handle is not None else None
-            if between(record.excuses, since, at):
-                return True
-        return False
+def _refusals(timeline: Timeline) -> Iterator[tuple[_Return, Frame]]:
+    """Yield returns that were refused for now where the close had sent them, with the next registration."""
+    returns = {id(one.closed): one for one in _returns(timeline)}
+    for closed, refused in pairwise(timeline.interruptions):
+        back, again = returns.get(id(closed)), refused.own_attempts.first
+        if back is None or refused.owner is not closed.owner or refused.error not in PASSING_ERRORS:
+            continue
+        if refused.event in timeline.answers_to(back.registered) and isinstance(again, Frame):
+            yield back, again
 
 
 @check("topics.reconnects-to-assigned-broker")
@@ -211,30 +109,44 @@ def reconnects_to_assigned_broker(timeline: Timeline) -> Says:
     Judged where nothing else of that topic had a reason for a LOOKUP: nothing was being opened, and no connection was
     lost or refused since. Nor may the client still hold a connection to that broker that was lost before.
     """
-    yield from each(_returns(timeline), _goes_there, timeline)
+    undisturbed = (one for one in _returns(timeline) if one.disturbed is None and not _others_unnamed(timeline, one))
+    yield from each(undisturbed, _goes_there, timeline)
     yield from each(_refusals(timeline), _looks_up, timeline)
 
 
-def _looks_up(timeline: Timeline, refused: _Refused) -> Says:
+def _others_unnamed(timeline: Timeline, back: _Return) -> bool:
+    """Return whether another one of the topic was closed meanwhile, and has to look it up."""
+    closes = (one for one in between(timeline.events.frames(*_CLOSES), back.close, back.registered) if to_client(one))
+    there = (one for one in closes if (session := timeline.registered(one)) and session.topic == back.closed.topic)
+    return any(not _names_owner(timeline, one) for one in there)
+
+
+def _looks_up(timeline: Timeline, refused: tuple[_Return, Frame]) -> Says:
     """Judge whether it asked where its topic is, once it was refused where it had been sent."""
-    (topic, kind, handle), close, first, again = refused
+    back, again = refused
     yield Exercised(again)
-    written = (one for one in timeline.events.frames("LOOKUP") if first.seq < one.seq < again.seq)
-    if not any(from_client(one) and timeline.local_topic(one) == topic for one in written):
+    if not any(_lookups(timeline, back.closed.topic, back.registered, again)):
         yield breach(
             "kept-address",
-            f"the broker closed {kind} {handle} at {ms(close.t_ns)} and named the new owner of topic {topic}, which "
-            f"refused it at {ms(first.t_ns)}; expected a LOOKUP before it registers again; it registered at "
-            f"{ms(again.t_ns)} without one",
-            *(close, first, again),
+            f"the broker closed {back.who} at {ms(back.close.t_ns)} and named the new owner of topic "
+            f"{back.closed.topic}, which refused it at {ms(back.registered.t_ns)}; expected a LOOKUP before it "
+            f"registers again; it registered at {ms(again.t_ns)} without one",
+            *(back.close, back.registered, again),
         )
+
+
+def _lookups(timeline: Timeline, topic: str, since: Frame, until: Frame) -> Iterator[Frame]:
+    written = between(timeline.events.frames("LOOKUP"), since, until)
+    return (one for one in written if from_client(one) and timeline.local_topic(one) == topic)
 
 
 def _goes_there(timeline: Timeline, back: _Return) -> Says:
     """Judge whether it went there at once."""
-    (topic, kind, handle), close, looked_up, registered = back
-    closed = f"the broker closed {kind} {handle} at {ms(close.t_ns)} and named the new owner of topic {topic}"
+    close, registered, topic = back.close, back.registered, back.closed.topic
+    closed = f"the broker closed {back.who} at {ms(close.t_ns)} and named the new owner of topic {topic}"
     yield Exercised(registered)
+    lookups = _lookups(timeline, topic, close, registered)
+    looked_up = next((one for one in lookups if not _has_another_reason(timeline, topic, one)), None)
     if looked_up is not None:
         yield breach(
             "asked-first",
@@ -252,6 +164,52 @@ def _goes_there(timeline: Timeline, back: _Return) -> Says:
                 *(close, registered),
             )
             return
+
+
+def _has_another_reason(timeline: Timeline, topic: str, lookup: Frame) -> bool:
+    """Return whether something else may be the reason of a LOOKUP: an open call goes on, or one of the topic failed, so
+    that the client may keep some of its partitions; or another producer or consumer of the topic was interrupted, and
+    has not registered since: that one registered of which several are possible says nothing about the others."""
+    calls = timeline.events.invokes(*OPENS)
+    if any(timeline.is_pending(call, lookup) or _has_failed(timeline, call, topic, lookup) for call in calls):
+        return True
+    named = timeline.once(_named)
+    for one in timeline.interruptions:
+        _, since = named.get(one.event.seq, (one, one.event))
+        back = between(one.tried.own, one.event, None).first
+        is_away = since is not None and since.seq < lookup.seq and (back is None or back.seq > lookup.seq)
+        if one.topic == topic and is_away:
+            return True
+    return any(
+        event.seq < lookup.seq and (back is None or back.seq > lookup.seq)
+        for event, back in timeline.once(_unclear).get(topic, ())
+    )
+
+
+def _has_failed(timeline: Timeline, call: Invoke, topic: str, by: Frame) -> bool:
+    end, named = timeline.end_of(call.op), named_topics(call.args, str(call.args.get("topic", "")))
+    is_lazy = call.verb == "open_producer" and timeline.opens_lazily(call.handle)
+    failed = end is not None and end.outcome is not Outcome.OK and end.seq < by.seq
+    return (is_lazy or failed) and base_topic(topic) in map(timeline.local_name, named)
+
+
+def _unclear(timeline: Timeline) -> dict[str, list[tuple[Event, Event | None]]]:
+    """Return by topic what else a client may look it up for, and until when: what happened to registrations of which it
+    is not known whose they are, and a registration that the client gives up for want of an answer."""
+    found: dict[str, list[tuple[Event, Event | None]]] = {}
+    for one in timeline.registrations:
+        events = (one.refusal, timeline.closed(one.frame.conn)) if one.owner is None else ()
+        found.setdefault(one.session.topic, []).extend((event, None) for event in events if event is not None)
+    for close in timeline.events.frames(*_CLOSES):
+        session = timeline.registered(close)
+        owner = whose(session, close)
+        if session is None or (owner is not None and (not from_client(close) or session.was_admitted(close))):
+            continue
+        if owner is None or owner.closing is None or owner.closing.seq > close.seq:
+            later = (one.request for one in owner.sessions if one.topic == session.topic) if owner is not None else ()
+            back = first_of(*(one for one in later if one.seq > close.seq))
+            found.setdefault(session.topic, []).append((close, back))
+    return found
 
 
 def _own_time(timeline: Timeline, back: _Return) -> list[tuple[Event, Event]]:
