@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,19 +44,12 @@ class _Kept:
 
     `young`: acknowledgments that a broker which dies may lose. `certain`: entries that are acknowledged for any broker
     that loads the topic. `owed`: entries, with what took them from their consumer, that have to come again.
-    `members_on`: members that joined over a connection; `members_by`: by `id` of a session.
     """
 
     young: deque[tuple[int, Position]] = field(default_factory=deque)
     certain: set[Position] = field(default_factory=set)
     owed: dict[Position, tuple[Delivery, Event]] = field(default_factory=dict)
-    members_on: defaultdict[int, list[Member]] = field(default_factory=lambda: defaultdict(list))
-    members_by: defaultdict[int, list[Member]] = field(default_factory=lambda: defaultdict(list))
     interrupted: Event | None = None
-
-    def joins(self, member: Member) -> None:
-        self.members_on[member.session.conn].append(member)
-        self.members_by[id(member.session)].append(member)
 
     def is_interrupted(self, event: Event, known_ns: int) -> None:
         """Note an interruption: from here on only what was acknowledged up to `known_ns` is certain."""
@@ -113,7 +106,6 @@ def _walk(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> 
             kept.young.append((step.ack.t_ns, step.delivery.position))
             kept.owed.pop(step.delivery.position, None)
         elif isinstance(step, Member):
-            kept.joins(step)
             if kept.interrupted is not None and kept.certain:
                 yield Exercised(step.joined)
         elif isinstance(step, Delivery):
@@ -128,12 +120,13 @@ def _walk(timeline: Timeline, subscription: Subscription, ends: list[Event]) -> 
 
 
 def _ends_there(timeline: Timeline, subscription: Subscription, kept: _Kept, end: Event) -> None:
+    there = [one for one in subscription.members if one.joined.seq < end.seq]
     if isinstance(end, Frame):
         session = timeline.consumer_sessions.of(end)
-        gone = kept.members_by[id(session)][-1:]
+        gone = [one for one in there if one.session is session][-1:]
         known_ns = end.t_ns - ARRIVED_NS
     else:
-        gone = kept.members_on[end.conn] if isinstance(end, Closed) else []
+        gone = [one for one in there if one.session.conn == end.conn] if isinstance(end, Closed) else []
         known_ns = _written_ns(timeline, kept, end)
     if gone or isinstance(end, Stepped | Fired):
         kept.is_interrupted(end, known_ns)
