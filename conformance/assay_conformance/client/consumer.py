@@ -20,6 +20,7 @@ from assay_conformance.client.permits import Permits
 from assay_conformance.client.reader import ReadingPlace, position_of
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.registering import state_consumer
 from assay_conformance.client.schemas import WriterSchemas, stated_schema
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
@@ -392,10 +393,7 @@ class Consumer(Handler):
             built.subscribe.consumer_epoch = self._epoch
         if self._reading is not None:
             built.subscribe.start_message_id.CopyFrom(self._reading.start)
-        if settings.read_compacted:
-            built.subscribe.read_compacted = True
-        if settings.consumer_name is not None:
-            built.subscribe.consumer_name = settings.consumer_name
+        state_consumer(built.subscribe, settings)
         if (schema := self._stated_schema()) is not None:
             built.subscribe.schema.CopyFrom(schema)
         return built

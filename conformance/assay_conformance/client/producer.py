@@ -18,6 +18,7 @@ from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooL
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.receipts import Receipts
 from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.registering import state_producer
 from assay_conformance.client.schemas import stated_schema
 from assay_conformance.client.settings import BatchingType, ProducerSettings
 from assay_conformance.client.shared import Shared
@@ -291,6 +292,7 @@ class Producer(Handler):
             built.producer.initial_subscription_name = self._first_subscription
         if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch
+        state_producer(built.producer, settings)
         if (schema := self._stated_schema()) is not None:
             built.producer.schema.CopyFrom(schema)
         return built

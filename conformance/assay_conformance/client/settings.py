@@ -6,6 +6,7 @@ throughout; 0 means never, unlimited or at once, as each field says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, TypeVar
 
@@ -18,6 +19,10 @@ from assay_conformance.model.errors import UsageError
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Multiplier = Annotated[float, msgspec.Meta(ge=1)]
+Properties = Annotated[str, msgspec.Meta(pattern="^([^=,]+=[^,]*(,[^=,]+=[^,]*)*)?$")]
+"""`name=value`, separated by commas."""
+Ranges = Annotated[str, msgspec.Meta(pattern="^([0-9]+-[0-9]+(,[0-9]+-[0-9]+)*)?$")]
+"""`first-last`, separated by commas."""
 
 
 class Compression(StrEnum):
@@ -135,6 +140,7 @@ class ProducerSettings(_Settings, frozen=True):
     lazy_start_partitioned_producers: bool = False
     schema: SchemaType | None = None
     schema_definition: str | None = None
+    properties: Properties = ""
 
 
 class ConsumerSettings(_Settings, frozen=True):
@@ -152,6 +158,7 @@ class ConsumerSettings(_Settings, frozen=True):
     `batch_receive_*`: what ends a batch receive; 0 = not that.
     `schema` and `schema_definition` as of producers.
     `read_compacted`: of what was compacted only the newest message of each key.
+    `key_shared_ranges`: the hashes of keys that a Key_Shared consumer asks for; "" = the broker divides them.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
@@ -187,11 +194,28 @@ class ConsumerSettings(_Settings, frozen=True):
     schema: SchemaType | None = None
     schema_definition: str | None = None
     read_compacted: bool = False
+    properties: Properties = ""
+    key_shared_ranges: Ranges = ""
+    key_shared_out_of_order: bool = False
 
     @property
     def individual_redelivery(self) -> bool:
         """Whether the broker redelivers single messages of this type of subscription, or all or nothing."""
         return self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
+
+
+def pairs_of(properties: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the value of each property."""
+    for one in filter(None, properties.split(",")):
+        name, _, value = one.partition("=")
+        yield name, value
+
+
+def ranges_of(ranges: str) -> Iterator[tuple[int, int]]:
+    """Yield both ends of each range of hashes."""
+    for one in filter(None, ranges.split(",")):
+        first, _, last = one.partition("-")
+        yield int(first), int(last)
 
 
 MIN_ACK_TIMEOUT_MS = 100

@@ -56,7 +56,7 @@ from assay_conformance.pulsar.timeline.producers import (
 )
 from assay_conformance.pulsar.timeline.publishes import Publish, Publishes, takes_for_copy
 from assay_conformance.pulsar.timeline.registering import Owner, Registration, by_owner, whose
-from assay_conformance.pulsar.timeline.request_turns import Turn, topics_of
+from assay_conformance.pulsar.timeline.request_turns import Turn, named_registrations, topics_of
 from assay_conformance.pulsar.timeline.requests import Request
 from assay_conformance.pulsar.timeline.routing import PartitionedProducer, Routed, is_keyless
 from assay_conformance.pulsar.timeline.sends import (
@@ -175,6 +175,7 @@ __all__ = [
     "may_wait_for_partition",
     "ms",
     "name_of",
+    "named_registrations",
     "not_delivered",
     "open_places",
     "precedence",

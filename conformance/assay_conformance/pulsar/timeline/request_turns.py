@@ -15,6 +15,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline.handlers import called_ns
 from assay_conformance.pulsar.timeline.interruptions import Interruption
+from assay_conformance.pulsar.timeline.registering import Registration
 from assay_conformance.pulsar.timeline.sends import ended_ns
 
 if TYPE_CHECKING:
@@ -47,6 +48,18 @@ def topics_of(timeline: Timeline, opening: Invoke) -> frozenset[str]:
     """Return the topics (local names) that the call which opened a handle names."""
     first = timeline.topology.topics[0].name
     return frozenset(base_topic(timeline.local_name(str(one))) for one in named_topics(opening.args, first))
+
+
+def named_registrations(timeline: Timeline) -> Iterator[tuple[Registration, Invoke]]:
+    """Yield each registration for a topic that its application named, or that its pattern matches, with the call that
+    opened it: a client registers producers of dead and retry letters of its own accord, and configures them itself.
+    """
+    for one in timeline.registrations:
+        opening = timeline.opening_of(one.handle)
+        if opening is None:
+            continue
+        if base_topic(timeline.local_topic(one.frame)) in topics_of(timeline, opening) or opening.args.get("pattern"):
+            yield one, opening
 
 
 def request_turns(timeline: Timeline) -> Iterator[Turn]:
