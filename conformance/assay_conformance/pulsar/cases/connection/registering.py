@@ -6,7 +6,7 @@ from typing import Any
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
 from assay_conformance.cases.stored import plain, plains
-from assay_conformance.model.case import Case, Config
+from assay_conformance.model.case import Case, Config, ConfigValue
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
 _REQUIREMENT = "connection.registers-as-configured"
@@ -31,7 +31,7 @@ def _producer(words: str, what: str, **config: str) -> Case:
     )
 
 
-def _consumer(words: str, what: str, **config: str | bool) -> Case:
+def _consumer(words: str, what: str, **config: ConfigValue) -> Case:
     """Open a consumer that loses its connection, and then receives."""
     return _receiving(words, f"A consumer with {what}", "consumer", {}, config)
 
