@@ -27,7 +27,7 @@ class ProducerReturnsWithoutProperties(Producer):
 class AccessModeIsNeverStated(Producer):
     """Every producer asks for shared access."""
 
-    breaks = ("connection.registers-as-configured", "producer.access-modes", "producer.waits-for-exclusive-access")
+    breaks = "connection.registers-as-configured"
     stands_for = "apache/pulsar-client-cpp#95: a client from before there were access modes"
 
     def _registration(self, request_id: int) -> BaseCommand:
