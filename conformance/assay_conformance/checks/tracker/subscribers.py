@@ -29,6 +29,8 @@ class Subscribers:
         """Topic and subscription -> consumers of it that may be open."""
         self._readers: dict[str, list[OpenedConsumer]] = {}
         """Topic -> those that may go by another name than they were given."""
+        self._had: dict[tuple[str, str, int], OpenedConsumer] = {}
+        """Topic, subscription and id -> the first consumer that subscribed so."""
         self._partitioned: set[str] = set()
 
     def asked_for(self, consumer: OpenedConsumer) -> None:
@@ -62,6 +64,7 @@ class Subscribers:
         session.consumer = self._subscriber(session, before)
         if session.consumer is not None:
             session.consumer.add(session)
+            self._had.setdefault(_place(session), session.consumer)
 
     def on(self, conn: int) -> list[ConsumerSession]:
         """Return every session that was asked for on a connection: a client may ask twice under one id."""
@@ -100,13 +103,25 @@ class Subscribers:
         possible = [consumer for consumer in candidates if consumer.live_on(session.topic) is None] or candidates
         if any(session.topic in consumer.unsure for consumer in possible):
             return None  # What it got there before is not known, so neither is what it holds.
-        if len(possible) == 1:
+        if len(possible) == 1 and not self._may_be_of_closed(session, possible[0]):
             return possible[0]
         for consumer in possible:
             consumer.unsure.add(session.topic)
             if (live := consumer.live_on(session.topic)) is not None:
                 live.consumer, live.known_until = None, (consumer, session.request)
         return None
+
+    def _may_be_of_closed(self, session: ConsumerSession, consumer: OpenedConsumer) -> bool:
+        """Return whether this SUBSCRIBE, or that of the session which the consumer has there, may be one of a consumer
+        that is closed: their ids differ, and one of them was that consumer's.
+
+        Some clients go on with what their application has closed: pulsar-rs 6.9.1 subscribes it again after an outage.
+        """
+        live = consumer.live_on(session.topic)
+        if live is None or live.consumer_id == session.consumer_id:
+            return False
+        first = (self._had.get(_place(one)) for one in (live, session))
+        return any(one is not None and one is not consumer and one.closed is not None for one in first)
 
     def _candidates(self, session: ConsumerSession) -> list[OpenedConsumer]:
         """Open consumers of its topic that go by its name: the one they were given, or one that a reader made up."""
@@ -116,6 +131,10 @@ class Subscribers:
             readers = _still_open(self._readers, base)
             found += (one for one in readers if one.subscription != name and _goes_by(one, name))
         return found
+
+
+def _place(session: ConsumerSession) -> tuple[str, str, int]:
+    return session.topic, session.subscription, session.consumer_id
 
 
 def _still_open(consumers: dict[K, list[OpenedConsumer]], place: K) -> list[OpenedConsumer]:

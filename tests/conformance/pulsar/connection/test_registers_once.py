@@ -53,6 +53,35 @@ def test_consumer_that_subscribes_again_although_it_is_back_is_found() -> None:
     assert judged(registers_once, story)[0] == ["registered-again"]
 
 
+def closed_and_another() -> Script:
+    """A consumer, which was closed, and another one of its subscription, both of one connection, which is lost."""
+    story = Script()
+    story.consumer()
+    story.complete(story.invoke("close", CONSUMER, args={"handle": CONSUMER}))
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=50)
+    story.consumer(CONSUMER + 1, consumer_id=1)
+    story.cut()
+    story.connected(1)
+    return story
+
+
+@pytest.mark.parametrize("ids", [(1, 0), (0, 1)])
+def test_closed_consumer_that_comes_back_is_not_taken_for_the_one_that_is_open(ids: tuple[int, int]) -> None:
+    story = closed_and_another()
+    for consumer_id in ids:
+        story.subscribed(1, consumer_id=consumer_id)
+        story.after(LATER_MS)
+    assert judged(registers_once, story)[0] == []
+
+
+def test_consumer_that_comes_back_under_two_ids_that_no_other_had_is_found() -> None:
+    story = closed_and_another()
+    for consumer_id in (1, 2):
+        story.subscribed(1, consumer_id=consumer_id)
+        story.after(LATER_MS)
+    assert judged(registers_once, story)[0] == ["registered-again"]
+
+
 def test_producer_that_registers_on_another_connection_too_is_found() -> None:
     story = back()
     story.producer_again(2)
