@@ -57,3 +57,17 @@ def test_opening_that_is_refused_its_retry_letter_topic_need_not_wait_for_the_ot
     story.is_refused(8, "TopicTerminatedError")
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TERMINATED)
     assert story.judged_with(letters=letters) == codes
+
+
+@pytest.mark.parametrize(("stood_still_ms", "codes"), [(2_000, []), (20, ["waited-in-vain"])])
+def test_attempt_that_a_bench_which_stood_still_read_too_late_is_not_missed(
+    stood_still_ms: int, codes: list[str]
+) -> None:
+    story = not_ready()
+    story.load(100)
+    story.after(2_500)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    story.load(2_500, loop_lag_ms=stood_still_ms)
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"operation_timeout_ms": 2_000})
+    check = trial(retries_service_not_ready, story.done(), facts=facts)
+    assert ([one.code for one in check.findings], bool(check.undecided_because)) == (codes, not codes)

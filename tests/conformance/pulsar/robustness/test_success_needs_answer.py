@@ -147,3 +147,16 @@ def test_send_that_succeeds_before_its_receipt_is_found() -> None:
     story.ok(0)
     story.receipt(0)
     assert [one.code for one in trial(success_needs_answer, story.done()).findings] == ["without-answer"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_opening_that_succeeds_counts_where_its_client_is_closed_meanwhile(closed: bool) -> None:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t", "client": 9})
+    if closed:
+        story.invoke("close", 9, args={"handle": 9})
+    story.connected()
+    story.producer_ready()
+    story.complete(opening)
+    check = trial(success_needs_answer, story.done())
+    assert ([finding.code for finding in check.findings], check.exercised) == ([], int(closed))

@@ -155,6 +155,7 @@ def judge_attempted_again(timeline: Timeline, opening: Opening, kind: type[Event
         if not opening.overcome().isdisjoint((kind, *others)):
             yield Exercised(end)
         return
+    timeline.bounds.check_quiet("reconnect", failure.t_ns, end.t_ns, what="whether another attempt was made in time")
     what = f"the end of connection {failure.conn}" if isinstance(failure, Closed) else _NOT_READY
     yield breach(
         "gave-up" if timeline.bounds.is_before("reconnect", until_ns, end.t_ns) else "waited-in-vain",
