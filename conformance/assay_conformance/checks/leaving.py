@@ -6,6 +6,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.tolerance import Tolerance
 from assay_conformance.model.event import Closed, Fate, Fired, Frame
 from assay_conformance.model.fault import Inject
+from assay_conformance.pulsar.outcomes.errors import BUSY
 from assay_conformance.wire import ProtocolError, decode
 
 LEAVING = ("close", "crash", "exit")
@@ -13,10 +14,6 @@ LEAVING = ("close", "crash", "exit")
 
 LOOKUPS = ("LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
 """Answers to lookups."""
-
-BUSY = frozenset({"ServiceNotReady", "TooManyRequests"})
-"""Errors in them that say that this broker is not to be asked just now. Clients may end the connection over them: the
-C++ one over either, and the Java one over the first, or over many of the second (`checkServerError` in both)."""
 
 
 def is_busy(answer: Frame) -> bool:

@@ -27,11 +27,11 @@ from assay_conformance.pulsar.timeline import (
     is_vague,
     ms,
 )
+from assay_conformance.pulsar.timeline.requests import CLOSES
 
 Key = tuple[str, int]
 """`producer` or `consumer`, and its handle."""
 
-_CLOSES = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 _AT_THE_CALL = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
 
 
@@ -121,7 +121,7 @@ def _heard(timeline: Timeline, key: Key, registration: Registration) -> Frame | 
     request, answer = registration.frame, registration.answer
     if answer is None or answer.fields.get("producer_ready") is False:
         return None
-    by_id = (timeline.events.frames_by(command, "conn", "producer_id", "consumer_id") for command in _CLOSES)
+    by_id = (timeline.events.frames_by(command, "conn", "producer_id", "consumer_id") for command in CLOSES)
     own = (request.conn, request.producer_id, request.consumer_id)
     if any(from_client(one) for closes in by_id for one in between(closes.get(own, ()), request, answer)):
         return None

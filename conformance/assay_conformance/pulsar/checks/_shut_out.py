@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.model.event import Frame
+from assay_conformance.pulsar.outcomes.errors import TEMPORARY
 from assay_conformance.pulsar.timeline import Timeline
-
-TEMPORARY_ERRORS = frozenset(
-    {"ServiceNotReady", "TooManyRequests", "MetadataError", "PersistenceError", "UnknownError", "ChecksumError"}
-)
-"""Errors after which a retry may succeed. All others end a producer or consumer in one client or another."""
 
 
 def refused_for_good(timeline: Timeline) -> dict[str, list[Frame]]:
@@ -20,6 +16,6 @@ def refused_for_good(timeline: Timeline) -> dict[str, list[Frame]]:
     asked = timeline.requests("LOOKUP", "PRODUCER", "SUBSCRIBE")
     answers = ((one.answer, timeline.local_topic(one.frame)) for one in asked if one.answer is not None and one.error)
     for answer, topic in sorted(answers, key=lambda one: one[0].seq):
-        if answer.fields.get("error") not in TEMPORARY_ERRORS:
+        if answer.fields.get("error") not in TEMPORARY:
             found.setdefault(topic, []).append(answer)
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.pulsar.outcomes.ends import HANG, REFUSED, SUCCESS, End, Rule
+from assay_conformance.pulsar.outcomes.errors import BUSY, FINAL_ERRORS, PASSING_ERRORS, TRANSIENT
 from assay_conformance.pulsar.outcomes.requests import ANSWERS, ERRORS, Cell, Loss, Phase, cells
 
 _JAVA_CNX: Final = "Java client, ClientCnx: "
@@ -60,8 +61,6 @@ _CALLS: Final = ("SEEK", "UNSUBSCRIBE", "GET_LAST_MESSAGE_ID")
 
 FINAL: Final = ("AuthorizationError", "NotAllowedError", "ConsumerAssignError")
 """Refuse the opening of a producer or consumer for good, whatever client it is."""
-FINAL_OF_PRODUCERS: Final = ("TopicTerminatedError", "ProducerFenced")
-"""And of a producer; consumers of a terminated topic may be tried again."""
 _NOT_FOUND: Final = "topics.topic-not-found-is-final"
 _PENDING: Final = "resend.pending-sends-resent"
 _WHILE_OPENING: Final = "connection.reconnects-while-opening"
@@ -154,15 +153,13 @@ RULES: Final = (
     ),
     # --- errors at the first opening
     Rule(("CONNECT",), _OPENING, ERRORS, End.FAILS, HANG, (_JAVA_CNX + "handleError", *_AT_OPENING[1:3])),
-    Rule(
-        _LOOK_UPS, _OPENING, ("ServiceNotReady", "TooManyRequests"), End.RETRIED, "connection.retries-lookups", _CLAUSE
-    ),
+    Rule(_LOOK_UPS, _OPENING, tuple(sorted(BUSY)), End.RETRIED, "connection.retries-lookups", _CLAUSE),
     Rule(_LOOK_UPS, _OPENING, ("AuthorizationError",), End.AT_ONCE, "connection.retries-lookups", _CLAUSE),
     Rule(_REGISTERS, _OPENING, ("ServiceNotReady",), End.RETRIED, "connection.retries-service-not-ready", _CLAUSE),
     Rule(_REGISTERS, _OPENING, ("TopicNotFound",), End.AT_ONCE, _NOT_FOUND, _CLAUSE),
     Rule(_REGISTERS, _OPENING, ("IncompatibleSchema",), End.AT_ONCE, "schema.incompatible-is-final", _CLAUSE),
     Rule(_REGISTERS, _OPENING, FINAL, End.AT_ONCE, REFUSED, _AT_OPENING),
-    Rule(("PRODUCER",), _OPENING, FINAL_OF_PRODUCERS, End.AT_ONCE, REFUSED, _AT_OPENING),
+    Rule(("PRODUCER",), _OPENING, tuple(sorted(FINAL_ERRORS)), End.AT_ONCE, REFUSED, _AT_OPENING),
     Rule((*_LOOK_UPS, *_REGISTERS), _OPENING, ERRORS, End.FAILS, HANG, _AT_OPENING),
     Rule(
         ("GET_TOPICS_OF_NAMESPACE",),
@@ -189,21 +186,14 @@ RULES: Final = (
     Rule(
         ("PRODUCER",),
         _BACK,
-        ("ProducerBusy", "ServiceNotReady", "ProducerBlockedQuotaExceededError"),
+        tuple(sorted(PASSING_ERRORS)),
         End.RETURNS,
         "resend.reconnect-retries-temporary-error",
         _CLAUSE,
     ),
     # --- errors to what an open handle asks
     Rule(("SEND",), _UNCLOSED, ("ChecksumError",), End.RETRIED, "resend.checksum-error-resent", _CLAUSE),
-    Rule(
-        ("SEND",),
-        _UNCLOSED,
-        ("PersistenceError", "MetadataError", "UnknownError"),
-        End.RETRIED,
-        "resend.retries-transient-error",
-        _CLAUSE,
-    ),
+    Rule(("SEND",), _UNCLOSED, tuple(sorted(TRANSIENT)), End.RETRIED, "resend.retries-transient-error", _CLAUSE),
     Rule(("SEND",), _UNCLOSED, ("NotAllowedError",), End.AT_ONCE, "resend.not-allowed-fails-one", _CLAUSE),
     Rule(("SEND",), _UNCLOSED, ("TopicTerminatedError",), End.GIVES_UP, "resend.terminated-fails-all", _CLAUSE),
     Rule(("ACK",), _UNCLOSED, ERRORS, End.FAILS_OR_AGAIN, "ack.error-response-is-no-success", _CLAUSE),

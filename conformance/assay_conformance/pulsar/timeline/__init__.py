@@ -19,6 +19,7 @@ from assay_conformance.judging.certainty import (
 )
 from assay_conformance.judging.patterns import agreement, precedence
 from assay_conformance.judging.tolerance import MS, TOLERANCES, ms
+from assay_conformance.pulsar.outcomes.errors import FINAL_ERRORS, PASSING_ERRORS
 from assay_conformance.pulsar.timeline.acks import AckCall, WrittenAcks, session_for
 from assay_conformance.pulsar.timeline.answers import Answer, Fit
 from assay_conformance.pulsar.timeline.asking import TimelineCheck, check
@@ -45,8 +46,6 @@ from assay_conformance.pulsar.timeline.migrations import Migration, clusters
 from assay_conformance.pulsar.timeline.pauses import Pause
 from assay_conformance.pulsar.timeline.permits import AvailablePermits, Balance, Grant, PermitAccount, charged
 from assay_conformance.pulsar.timeline.producers import (
-    FINAL_ERRORS,
-    PASSING_ERRORS,
     HandleEnd,
     Producer,
     ProducerSession,

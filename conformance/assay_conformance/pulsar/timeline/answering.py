@@ -7,9 +7,10 @@ from functools import cached_property
 
 from assay_conformance.judging.certainty import UnknownError
 from assay_conformance.model.event import Event, Fate, Frame
+from assay_conformance.pulsar.outcomes.errors import FINAL_ERRORS
 from assay_conformance.pulsar.timeline.answers import Answer, answers
 from assay_conformance.pulsar.timeline.in_flight import FirstSend, first_sends
-from assay_conformance.pulsar.timeline.producers import FINAL_ERRORS, Producer
+from assay_conformance.pulsar.timeline.producers import Producer
 from assay_conformance.pulsar.timeline.producing import UNSURE
 from assay_conformance.pulsar.timeline.sending import Sending
 

@@ -11,14 +11,15 @@ from assay_conformance.checks.leaving import is_busy
 from assay_conformance.history.events import Stretch, between, grouped, in_order
 from assay_conformance.model.event import Event, Frame, Opened
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.outcomes.errors import PASSING_ERRORS
 from assay_conformance.pulsar.timeline.consumers import Consumer
-from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS, Producer
+from assay_conformance.pulsar.timeline.producers import Producer
+from assay_conformance.pulsar.timeline.requests import LOOKUPS
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
-_LOOKUPS: Final = ("LOOKUP", "PARTITIONED_METADATA")
-_ATTEMPTS: Final = ("PRODUCER", "SUBSCRIBE", *_LOOKUPS)
+_ATTEMPTS: Final = ("PRODUCER", "SUBSCRIBE", *LOOKUPS)
 
 
 class Series:
@@ -99,7 +100,7 @@ def _may_be_final(timeline: Timeline, attempt: Event, end: Event) -> bool:
     if not isinstance(attempt, Frame) or not isinstance(end, Frame) or is_busy(end):
         return False
     error = end.fields.get("error")
-    if attempt.command in _LOOKUPS:
+    if attempt.command in LOOKUPS:
         return bool(error)
     if not error:
         return attempt.seq in timeline.once(_unowned)

@@ -25,6 +25,7 @@ from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.pulsar.timeline.attempts import Attempts, Tried, seq
 from assay_conformance.pulsar.timeline.registering import Owner, Registration, by_owner
+from assay_conformance.pulsar.timeline.requests import CLOSES
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
@@ -33,7 +34,7 @@ LONGEST_FIRST_WAIT_MS: Final = 7_000
 """pulsar-rs waits 5 s before each attempt, DotPulsar 3 s; a client that doubles its waits from 100 ms on has
 reconnected before."""
 
-_CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE")
+_ENDS: Final = (*CLOSES, "UNSUBSCRIBE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ def _end(timeline: Timeline, one: Registration) -> Event | None:
     None where its client closed it before, or it had no end.
     """
     by_id = ("conn", "producer_id") if one.kind == "producer" else ("conn", "consumer_id")
-    closes = (timeline.events.frames_by(command, *by_id).get((one.frame.conn, one.id), ()) for command in _CLOSES)
+    closes = (timeline.events.frames_by(command, *by_id).get((one.frame.conn, one.id), ()) for command in _ENDS)
     ends: list[Event] = [end for those in closes for end in islice(filter(_is_known, after(those, one.frame)), 1)]
     lost = timeline.closed(one.frame.conn)
     first = first_of(*ends, None if lost is None or lost.seq < one.frame.seq else lost)

@@ -18,6 +18,7 @@ from assay_conformance.checks.consumption import from_client, in_force, number_i
 from assay_conformance.checks.parts import own_name, retry_letter_topic
 from assay_conformance.history.events import Events
 from assay_conformance.model.event import FORGED, Event, Frame, Invoke, Member, Received
+from assay_conformance.pulsar.outcomes.errors import RESENT_AFTER
 from assay_conformance.pulsar.timeline.answers import Answer
 from assay_conformance.pulsar.timeline.consumers import Consumer, Entry
 from assay_conformance.pulsar.timeline.originals import Originals, times_of
@@ -25,8 +26,6 @@ from assay_conformance.pulsar.timeline.producers import Unit
 from assay_conformance.pulsar.timeline.requests import Request
 
 DELAY_TIME: Final = "DELAY_TIME"
-TRANSIENT: Final = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
-"""Errors of a SEND after which a producer sends it again: its letter is still pending."""
 
 
 class Kind(StrEnum):
@@ -203,7 +202,7 @@ class Letters(Originals):
         """`whole` -> the errors that refuse it or a chunk of it for good, and what they answer."""
         found: dict[str | int, list[tuple[Frame, Unit]]] = {}
         for frame, unit in ((one.frame, one.unit) for one in self._answers if one.frame.command == "SEND_ERROR"):
-            if unit is not None and frame.fields.get("error") not in TRANSIENT:
+            if unit is not None and frame.fields.get("error") not in RESENT_AFTER:
                 found.setdefault(_whole(unit), []).append((frame, unit))
         return found
 

@@ -7,16 +7,12 @@ message, a batch or a chunk. A `Send` is one call of the application, and how it
 
 from __future__ import annotations
 
-from typing import Final
-
 from assay_conformance.checks.lines import HandleEnd, OddAnswer, Resent, Unit
 from assay_conformance.checks.lines import Line as Producer
 from assay_conformance.checks.tracker import Operation as Send
 from assay_conformance.checks.tracker import ProducerSession
 
 __all__ = [
-    "FINAL_ERRORS",
-    "PASSING_ERRORS",
     "HandleEnd",
     "OddAnswer",
     "Producer",
@@ -25,10 +21,3 @@ __all__ = [
     "Send",
     "Unit",
 ]
-
-FINAL_ERRORS: Final = frozenset({"TopicTerminatedError", "ProducerFenced"})
-"""After these a producer sends no more."""
-
-PASSING_ERRORS: Final = frozenset({"ProducerBusy", "ServiceNotReady", "ProducerBlockedQuotaExceededError"})
-"""Errors of a broker that opens or unloads a topic, has not noticed yet that the previous connection is gone, or lets a
-producer wait because of a backlog quota."""

@@ -12,6 +12,9 @@ from assay_conformance.pulsar.outcomes import requests as table
 _JUDGED_APART: Final = frozenset({"CONNECT", "SEND", "ACK", "AUTH_RESPONSE", "PING"})
 """Commands without a request id; and ACK, whose answers the chapter ack judges."""
 
+LOOKUPS: Final = ("LOOKUP", "PARTITIONED_METADATA")
+CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
+
 REQUESTS: Final = tuple(one.command for one in table.REQUESTS if one.command not in _JUDGED_APART)
 """Commands whose answer a client awaits for its operation time-out."""
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.checks.leaving import BUSY
 from assay_conformance.model.event import Event, Fate, Fired, Frame, Overdue
 from assay_conformance.model.facts import Lack
 from assay_conformance.model.topic_names import base_topic
-from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
+from assay_conformance.pulsar.outcomes.errors import BUSY, PASSING_ERRORS, PASSING_FOR_CONSUMERS
 from assay_conformance.pulsar.timeline.request_turns import is_behind_close, topics_of
 from assay_conformance.pulsar.timeline.served import ServedProducer
 from assay_conformance.pulsar.timeline.timeline import Timeline
 
-_LATER: Final = PASSING_ERRORS | BUSY | {"ConsumerBusy"}
+_LATER: Final = PASSING_ERRORS | PASSING_FOR_CONSUMERS | BUSY
 """Errors that may be temporary: some clients retry an opening after any of them until its time-out."""
 
 _REQUESTS: Final = ("ack", "has_message_available", "last_message_id", "seek", "unsubscribe")

@@ -7,7 +7,7 @@ from tests.conformance.pulsar.resend.refused_return import Refused
 
 from assay_conformance.model.event import ErrorClass, Outcome
 from assay_conformance.pulsar.checks.resend.reconnect_retries_temporary_error import reconnect_retries_temporary_error
-from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
+from assay_conformance.pulsar.outcomes.errors import PASSING_ERRORS
 
 
 @pytest.mark.parametrize("error", sorted(PASSING_ERRORS))

@@ -17,9 +17,9 @@ from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import Exercised, Registration, Says, Timeline, breach, ended_ns, ms
+from assay_conformance.pulsar.timeline.requests import LOOKUPS
 
 _NOT_READY = "ServiceNotReady"
-_LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
 
 
 class Attempt(NamedTuple):
@@ -68,7 +68,7 @@ class Opening(NamedTuple):
 def openings(timeline: Timeline) -> Iterator[Opening]:
     """Yield all openings of the attempt that met a failure."""
     asked_by, alone = _asked(timeline), list(_unreachable(timeline))
-    known = [*(one.frame for one in timeline.registrations), *(one.frame for one in timeline.requests(*_LOOKUPS))]
+    known = [*(one.frame for one in timeline.registrations), *(one.frame for one in timeline.requests(*LOOKUPS))]
     attempts = sorted(event.seq for event in (*known, *timeline.events.of(Opened)))
     for call, end in _calls(timeline):
         until = timeline.ended.seq + 1 if end is None else end.seq
@@ -181,7 +181,7 @@ def _is_refused(timeline: Timeline, opening: Opening, end: Completion) -> bool:
     """
     refused = {one.topic: one.is_refused for one in opening.asked}
     failed: dict[str, bool] = {}
-    for one in timeline.requests(*_LOOKUPS):
+    for one in timeline.requests(*LOOKUPS):
         is_final = one.answer is not None and one.answer.seq < end.seq and _is_final(one.answer)
         if opening.invoke.seq < (one.answer or one.frame).seq and one.frame.seq < end.seq:
             failed[str(one.frame.fields.get("topic", ""))] = is_final

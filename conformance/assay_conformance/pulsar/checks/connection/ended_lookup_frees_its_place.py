@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Completion, Event, Outcome
 from assay_conformance.pulsar.timeline import IN_FLIGHT_NS, MS, Exercised, Request, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.requests import LOOKUPS
 from assay_conformance.pulsar.timeline.time_outs import time_out_ms
 
 LIMIT: Final = "max_concurrent_lookups"
-_QUESTIONS: Final = ("LOOKUP", "PARTITIONED_METADATA")
 
 
 class _Opening(NamedTuple):
@@ -26,7 +26,7 @@ def _openings(timeline: Timeline) -> Iterator[_Opening]:
     limit = timeline.view.case.config.client.get(LIMIT)
     if not isinstance(limit, int) or len(timeline.events.invokes("open_client")) > 1:
         return
-    asked = timeline.requests(*_QUESTIONS)
+    asked = timeline.requests(*LOOKUPS)
     for end in timeline.ends(*OPENS):
         call = timeline.call(end)
         unanswered = [one for one in asked if one.frame.seq < call.seq and _is_unanswered(timeline, one, call)]
@@ -62,4 +62,4 @@ def ended_lookup_frees_its_place(timeline: Timeline, opening: _Opening) -> Says:
 
 
 def _has_asked(timeline: Timeline, since: int, until: int) -> bool:
-    return any(since < frame.seq < until for frame in timeline.events.frames(*_QUESTIONS))
+    return any(since < frame.seq < until for frame in timeline.events.frames(*LOOKUPS))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Event, Frame
-from assay_conformance.pulsar.checks.connection.retries_lookups import TEMPORARY
+from assay_conformance.pulsar.outcomes.errors import BUSY
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms
 
 GROWN = 4
@@ -42,7 +42,7 @@ def _pauses(timeline: Timeline, command: str) -> Iterator[_Pause]:
         found, is_first = list(requests), True
         for number, one in enumerate(found):
             failed, later = one.answer, (other.frame for other in found[number + 1 :])
-            if failed is not None and failed.fields.get("error") in TEMPORARY:
+            if failed is not None and failed.fields.get("error") in BUSY:
                 again = next((frame for frame in later if frame.seq > failed.seq), None)
                 yield _Pause(topic, failed, again, is_first)
                 is_first = False

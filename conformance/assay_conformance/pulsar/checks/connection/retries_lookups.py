@@ -8,6 +8,7 @@ from assay_conformance.history.events import OPENS
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
+from assay_conformance.pulsar.outcomes.errors import BUSY
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
@@ -20,14 +21,13 @@ from assay_conformance.pulsar.timeline import (
     ended_ns,
     ms,
 )
+from assay_conformance.pulsar.timeline.requests import LOOKUPS
 
-TEMPORARY = ("ServiceNotReady", "TooManyRequests")
 FINAL = ("AuthorizationError",)
 
 LEAST_PAUSE_NS = 20 * MS
 """Back-off begins at 100 ms in most clients and at 10 ms in one; retries in quicker succession have none."""
 
-_LOOKUPS = ("LOOKUP", "PARTITIONED_METADATA")
 _DISTURBING = ("CLOSE_PRODUCER", "CLOSE_CONSUMER", "TOPIC_MIGRATED", "SEND_ERROR")
 
 
@@ -86,7 +86,7 @@ def retries_lookups(timeline: Timeline) -> Says:
     Pauses are judged for topics on which nothing else is opened.
     """
     pending = _Pending()
-    asked = timeline.requests(*_LOOKUPS, "PRODUCER", "SUBSCRIBE")
+    asked = timeline.requests(*LOOKUPS, "PRODUCER", "SUBSCRIBE")
     if any(one.error for one in asked):
         requests = {event.seq: one for one in asked for event in (one.frame, one.answer) if event is not None}
         for event in _steps(timeline, requests):
@@ -115,7 +115,7 @@ def _judge(timeline: Timeline, pending: _Pending, event: Event, request: Request
             topic = timeline.local_topic(request.frame)
             if event is request.answer:
                 _answered(pending, topic, event, was_read=timeline.was_read(event))
-            elif event.command in _LOOKUPS:
+            elif event.command in LOOKUPS:
                 yield from _looked_up(timeline, pending, topic, event)
         case _:
             pending.is_disturbed = True
@@ -126,7 +126,7 @@ def _answered(pending: _Pending, topic: str, answer: Frame, *, was_read: bool) -
     opening, error = pending.alone_on(topic), answer.fields.get("error")
     is_failure = answer.command == "ERROR" or answer.fields.get("response") == "Failed"
     is_look_up = answer.command != "ERROR" and was_read
-    if is_look_up and is_failure and error in TEMPORARY:
+    if is_look_up and is_failure and error in BUSY:
         if opening is not None:
             opening.failures += 1
             opening.last[topic] = answer

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from assay_conformance.model.event import Fired, Frame
 from assay_conformance.model.fault import Direction
+from assay_conformance.pulsar.outcomes.errors import PASSING_ERRORS
 from assay_conformance.pulsar.timeline import Exercised, ProducerSession, Says, Timeline, breach, check, ms
-from assay_conformance.pulsar.timeline.producers import PASSING_ERRORS
 
 
 @check("resend.producer-epoch-increases", of=lambda timeline: timeline.producer_sessions)

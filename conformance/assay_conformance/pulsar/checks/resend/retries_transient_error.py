@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from assay_conformance.pulsar.checks.resend._refused_sends import RefusedSend, judge_sent_again, refused_sends
+from assay_conformance.pulsar.outcomes.errors import TRANSIENT
 from assay_conformance.pulsar.timeline import Says, Timeline, check
-
-TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError")
 
 
 @check("resend.retries-transient-error", of=lambda timeline: refused_sends(timeline, *TRANSIENT))

@@ -7,7 +7,8 @@ from assay_conformance.history.events import between
 from assay_conformance.model.event import Event, Frame, Invoke
 from assay_conformance.pulsar.checks._final_errors import Final, judge_final
 from assay_conformance.pulsar.outcomes.ends import REFUSED
-from assay_conformance.pulsar.outcomes.rules import FINAL, FINAL_OF_PRODUCERS
+from assay_conformance.pulsar.outcomes.errors import FINAL_ERRORS
+from assay_conformance.pulsar.outcomes.rules import FINAL
 from assay_conformance.pulsar.timeline import Breach, Exercised, Request, Says, Timeline, breach, check, each, ms
 
 _CALLS = {"SEEK": "seek", "UNSUBSCRIBE": "unsubscribe"}
@@ -17,7 +18,7 @@ _OPENINGS = (
     *(Final(error, "it is refused for good", ends_openings=True, only_openings=True) for error in FINAL),
     *(
         Final(error, "it is refused for good", ends_openings=True, only_openings=True, kinds=("producer",))
-        for error in FINAL_OF_PRODUCERS
+        for error in sorted(FINAL_ERRORS)
     ),
 )
 

@@ -9,6 +9,7 @@ from assay_conformance.checks.parts import takes_several
 from assay_conformance.history.events import between, grouped
 from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.topic_names import is_partition
+from assay_conformance.pulsar.outcomes.errors import PASSING_FOR_CONSUMERS
 from assay_conformance.pulsar.timeline import (
     IN_FLIGHT_NS,
     Consumer,
@@ -24,7 +25,6 @@ from assay_conformance.pulsar.timeline import (
 )
 
 _RECEIVES: Final = ("receive", "batch_receive")
-_PASSING = frozenset({"ServiceNotReady", "ConsumerBusy"})
 """What a broker says while it opens or unloads a topic, and until it notices that the former connection is gone."""
 
 
@@ -38,7 +38,7 @@ def _away(timeline: Timeline) -> Iterator[Interruption]:
         consumer = interruption.owner
         if isinstance(consumer, Consumer) and not timeline.failed_to_open(consumer.handle):
             is_part = is_partition(interruption.topic) or takes_several(timeline.view, consumer)
-            passes = interruption.error is None or interruption.error in _PASSING
+            passes = interruption.error is None or interruption.error in PASSING_FOR_CONSUMERS
             if passes or not (is_part or listens(consumer)):
                 yield interruption
 

@@ -22,9 +22,8 @@ from assay_conformance.pulsar.timeline import (
     ms,
     whose,
 )
+from assay_conformance.pulsar.timeline.requests import CLOSES
 from assay_conformance.wire.service_urls import named_brokers
-
-_CLOSES = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 
 
 class _Return(NamedTuple):
@@ -66,7 +65,7 @@ def _names_owner(timeline: Timeline, close: Frame) -> bool:
 
     A client may still hold a connection there that was lost: its attempt to use it fails without a frame.
     """
-    session = timeline.registered(close) if close.command in _CLOSES else None
+    session = timeline.registered(close) if close.command in CLOSES else None
     urls = named_brokers(close.command, close.fields) if session is not None and session.was_admitted(close) else ()
     return bool(urls) and not any(_may_hold_lost(timeline, url, close) for url in urls)
 
@@ -116,7 +115,7 @@ def reconnects_to_assigned_broker(timeline: Timeline) -> Says:
 
 def _others_unnamed(timeline: Timeline, back: _Return) -> bool:
     """Return whether another one of the topic was closed meanwhile, and has to look it up."""
-    closes = (one for one in between(timeline.events.frames(*_CLOSES), back.close, back.registered) if to_client(one))
+    closes = (one for one in between(timeline.events.frames(*CLOSES), back.close, back.registered) if to_client(one))
     there = (one for one in closes if (session := timeline.registered(one)) and session.topic == back.closed.topic)
     return any(not _names_owner(timeline, one) for one in there)
 
@@ -200,7 +199,7 @@ def _unclear(timeline: Timeline) -> dict[str, list[tuple[Event, Event | None]]]:
     for one in timeline.registrations:
         events = (one.refusal, timeline.closed(one.frame.conn)) if one.owner is None else ()
         found.setdefault(one.session.topic, []).extend((event, None) for event in events if event is not None)
-    for close in timeline.events.frames(*_CLOSES):
+    for close in timeline.events.frames(*CLOSES):
         session = timeline.registered(close)
         owner = whose(session, close)
         if session is None or (owner is not None and (not from_client(close) or session.was_admitted(close))):
