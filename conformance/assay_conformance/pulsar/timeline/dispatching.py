@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from assay_conformance.checks.base import View
+from assay_conformance.judging.tolerance import MS
 from assay_conformance.model.event import Position
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.deliveries import Delivery
@@ -12,6 +13,19 @@ from assay_conformance.pulsar.timeline.subscriptions import Member, Subscription
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
+
+
+SERVED_NS: Final = 200 * MS
+"""How long a consumer must be there with permits until it has what it is owed."""
+
+
+def permits_left(timeline: Timeline, member: Member, since_ns: int) -> int:
+    """Return how many permits a consumer had in the end, and had kept having since this time for long enough to be sent
+    what it is owed; 0 where that is not so."""
+    left, until_ns = timeline.broker_account(member.session).left, timeline.bounds.until(member.session.ended)
+    if left.since is None or until_ns - max(since_ns, member.joined.t_ns, left.since.t_ns) <= SERVED_NS:
+        return 0
+    return left.available
 
 
 def may_wait_or_vanish(view: View, topic: str) -> bool:

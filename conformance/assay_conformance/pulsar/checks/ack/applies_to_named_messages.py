@@ -3,7 +3,6 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
 from assay_conformance.ledger.clauses import SHARED_TYPES
@@ -21,10 +20,8 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
+from assay_conformance.pulsar.timeline.dispatching import permits_left
 from assay_conformance.pulsar.timeline.subscriptions import SETTLED_NS
-
-SERVED_NS: Final = 2 * SETTLED_NS
-"""How long a consumer with permits must have been there for what it is owed to have reached it."""
 
 
 @dataclass(slots=True)
@@ -191,27 +188,23 @@ class _Walk:
         for position, ack in self._kept.void.items() if not self._kept.odd else ():
             named = self._kept.named.get(position)
             members = self._subscription.members if named is not None and named.left else ()
-            heir = next((one for one in members if named is not None and self._is_owed(one, named, ack)), None)
-            if heir is not None:
+            heirs = (one for one in members if named is not None and self._permits_left(one, named, ack))
+            if named is not None and (heir := next(heirs, None)) is not None:
                 yield breach(
                     "taken",
                     f"{self._subscription}: a cumulative ACK came at {ms(ack.t_ns)}, which acknowledges nothing on "
                     f"this type of subscription; expected entry {name_of(position)}, which it covers, to be sent to "
-                    f"{heir}; it never was, with {self._permits_left(heir)} permits left",
+                    f"{heir}; it never was, with {self._permits_left(heir, named, ack)} permits left",
                     *(ack, heir.joined),
                 )
                 return
 
-    def _permits_left(self, member: Member) -> int:
-        return self._timeline.broker_account(member.session).left.available
-
-    def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
-        """Return whether the member came after the ACK, with permits while no consumer had the entry."""
+    def _permits_left(self, member: Member, named: _Named, ack: Frame) -> int:
+        """Return the permits of a member that came after the ACK, and had them while no consumer had the entry."""
         left = named.holder.left
-        if left is None or member.joined.seq < ack.seq or self._permits_left(member) <= 0:
-            return False
-        gone_ns = self._timeline.bounds.until(member.session.ended)
-        return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS
+        if left is None or member.joined.seq < ack.seq:
+            return 0
+        return permits_left(self._timeline, member, left.t_ns + SETTLED_NS)
 
     def _has_what_was_left(self, member: Member, frame: Frame, left: int, last: Frame) -> Says:
         """Judge whether it has what was left. `last`: the last ACK of its messages."""

@@ -21,7 +21,7 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import may_wait_or_vanish, undispatchable_chunk
+from assay_conformance.pulsar.timeline.dispatching import may_wait_or_vanish, permits_left, undispatchable_chunk
 from assay_conformance.pulsar.timeline.loading import ends_of_brokers
 from assay_conformance.pulsar.timeline.subscriptions import Acked
 
@@ -30,9 +30,6 @@ ARRIVED_NS: Final = 100 * MS
 
 WRITTEN_NS: Final = 300 * MS
 """How long a write of a cursor may take on a busy disk."""
-
-SERVED_NS: Final = 200 * MS
-"""How long a consumer with permits must have been there for what is unacknowledged to have reached it."""
 
 _ALONE: Final = frozenset({"Failover", "Key_Shared"})
 """Types of subscription in which what is unacknowledged may be for another one than who has permits."""
@@ -182,18 +179,16 @@ def _comes_again(
 
 def _judge_owed(timeline: Timeline, subscription: Subscription, delivery: Delivery, end: Event) -> Says:
     """Judge what is owed to a consumer that came since, and kept having permits for it."""
-    served_ns = SERVED_NS
-    if subscription.kind == "Failover":
-        served_ns += timeline.topology.settings.failover_delay_ms * MS
+    fails_over = subscription.kind == "Failover"
+    delay_ns = timeline.topology.settings.failover_delay_ms * MS if fails_over else 0
     since = [member for member in subscription.members if member.joined.seq > end.seq]
     for heir in since if subscription.kind not in _ALONE or len(since) == 1 else ():
-        left, gone_ns = timeline.broker_account(heir.session).left, timeline.bounds.until(heir.session.ended)
-        if left.since is not None and gone_ns - max(heir.joined.t_ns, left.since.t_ns) > served_ns:
+        if permits := permits_left(timeline, heir, heir.joined.t_ns + delay_ns):
             yield breach(
                 "never-again",
                 f"{subscription}: entry {name_of(delivery.position)} had been sent and was unacknowledged when its "
-                f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with "
-                f"{left.available} permits left",
+                f"broker ended at {ms(end.t_ns)}; expected it at {heir}; it was never sent there, with {permits} "
+                "permits left",
                 *(delivery.frame, end, heir.joined),
             )
             return

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from assay_conformance.model.event import Fate
 from assay_conformance.pulsar.timeline import (
-    MS,
     REDELIVER,
     Delivery,
     Exercised,
@@ -19,10 +17,12 @@ from assay_conformance.pulsar.timeline import (
     ms,
     name_of,
 )
-from assay_conformance.pulsar.timeline.dispatching import Assemblers, may_wait_or_vanish, undispatchable_chunk
-
-TAKEOVER_NS = 200 * MS
-"""How long a consumer with permits must be attached until it has what another one left."""
+from assay_conformance.pulsar.timeline.dispatching import (
+    Assemblers,
+    may_wait_or_vanish,
+    permits_left,
+    undispatchable_chunk,
+)
 
 
 @check("subscription.shared-entry-at-one-consumer")
@@ -92,7 +92,8 @@ def _left_behind(
     held = [one for one in held if id(one) not in passed_on]
     if end is None or not held:
         return
-    never, successors = undispatchable_chunk(timeline, subscription), [*_successors(timeline, subscription, end.t_ns)]
+    never, gone_ns = undispatchable_chunk(timeline, subscription), end.t_ns
+    successors = [(one, left) for one in subscription.members if (left := permits_left(timeline, one, gone_ns))]
     for delivery in held:
         if never is not None and delivery.position > never:
             continue
@@ -106,11 +107,3 @@ def _left_behind(
                 *(delivery.frame, end),
             )
             return
-
-
-def _successors(timeline: Timeline, subscription: Subscription, gone_ns: int) -> Iterator[tuple[Member, int]]:
-    """Yield members that lived long enough after another one had left, with permits, and how many."""
-    for member in subscription.members:
-        left, until_ns = timeline.broker_account(member.session).left, timeline.bounds.until(member.session.ended)
-        if left.since is not None and until_ns - max(gone_ns, member.joined.t_ns, left.since.t_ns) > TAKEOVER_NS:
-            yield member, left.available
