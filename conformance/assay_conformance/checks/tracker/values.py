@@ -47,6 +47,10 @@ class Operation:
         """Return whether it had not ended at an event."""
         return self.completion is None or self.completion.seq > at.seq
 
+    def had_succeeded(self, by: Event) -> bool:
+        """Return whether it had ended well by an event."""
+        return self.outcome is Outcome.OK and not self.is_pending(by)
+
 
 @dataclass(slots=True, eq=False)
 class ProducerSession:

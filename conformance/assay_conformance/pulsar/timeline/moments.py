@@ -278,6 +278,4 @@ def _calls(tracker: Tracker, calls: list[Call]) -> Iterator[Moment]:
 
 def known_ns(call: Call, at: Event) -> int | None:
     """Return when the client certainly knew of a call that had succeeded by then."""
-    completion = call.operation.completion
-    known = completion is not None and completion.outcome is Outcome.OK and completion.seq < at.seq
-    return call.called_ns if known else None
+    return call.called_ns if call.operation.had_succeeded(at) else None

@@ -67,6 +67,11 @@ class Opening(Producing):
         later = (end for end in ends if end is not None and end.seq > opening.seq)
         return first_of(*later)
 
+    def is_in_use(self, opening: Invoke, at: Event) -> bool:
+        """Return whether the producer or consumer of an opening had opened by an event, and was not over."""
+        over = self.over(opening)
+        return self._tracker.operations[opening.op].had_succeeded(at) and (over is None or over.seq > at.seq)
+
     def close_of(self, handle: int | None) -> Completion | None:
         """Return how the call that closed a producer or consumer, or its client, ended, where it is closed then.
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.history.events import after
-from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke, Outcome
+from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Invoke
 from assay_conformance.pulsar.timeline import (
     MS,
     TOLERANCES,
@@ -75,10 +75,8 @@ def kept_while_disconnected(timeline: Timeline, owed: tuple[Call, Event]) -> Say
             break
         ready = None if session is None else session.admitted
         if ready is not None and interval_ms is not None:
-            taken, due_ns = call.operation.completion, ready.t_ns + interval_ms * MS
-            is_past = timeline.bounds.is_past("ack-flush", due_ns, end.t_ns)
-            was_taken = taken is not None and taken.outcome is Outcome.OK and taken.seq < end.seq
-            if is_past and was_taken:
+            is_past = timeline.bounds.is_past("ack-flush", ready.t_ns + interval_ms * MS, end.t_ns)
+            if is_past and call.operation.had_succeeded(end):
                 timeline.bounds.check_fair("ack-flush", lost.t_ns, end.t_ns, what="whether an ACK was lost")
                 yield _lost(call, lost, ready, end)
             if is_past or _hides_acks(end):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay_conformance.checks.consumption import REFUSED
-from assay_conformance.model.event import Frame, Outcome
+from assay_conformance.model.event import Frame
 from assay_conformance.pulsar.checks.ack._batch_index import kept_batches
 from assay_conformance.pulsar.checks.ack._owed import never_left
 from assay_conformance.pulsar.timeline import BatchEntry, Exercised, Says, Timeline, breach, check, ms
@@ -61,10 +61,9 @@ def _is_owed(batch: BatchEntry, end: Frame) -> bool:
     call, copies = batch.completing, sum(frame.seq < end.seq for frame in batch.came)
     if call is None or call.cumulative or copies > 1 or not _is_clear(batch, end):
         return False
-    taken = call.operation.completion
     is_sent = any(ack.frame.seq < end.seq and not (ack.is_cumulative and any(ack.ack_set)) for ack in batch.acks)
     is_sent = is_sent or batch.is_passed(batch.came[0], end)
-    return not is_sent and taken is not None and taken.outcome is Outcome.OK and taken.seq < end.seq
+    return not is_sent and call.operation.had_succeeded(end)
 
 
 @check("ack.whole-batch-only", of=_settled)

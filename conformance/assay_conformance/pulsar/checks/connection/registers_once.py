@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from assay_conformance.history.events import after
 from assay_conformance.judging.tolerance import Tolerance
-from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Outcome
+from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline import (
@@ -98,12 +98,9 @@ def _is_open(timeline: Timeline, owner: Owner, at: Frame) -> bool:
 
     A consumer of a pattern closes what it has of a topic that is gone.
     """
-    call, closing = timeline.opening_of(owner.handle), timeline.closing(owner.handle)
-    opened = None if call is None else timeline.end_of(call.op)
-    is_closing = closing is not None and closing.seq < at.seq
+    call = timeline.opening_of(owner.handle)
     follows = isinstance(owner, Consumer) and "pattern" in owner.invoke.args
-    is_open = opened is not None and opened.outcome is Outcome.OK and opened.seq < at.seq
-    return is_open and not is_closing and not (follows and at.command == "CLOSE_CONSUMER")
+    return call is not None and timeline.is_in_use(call, at) and not (follows and at.command == "CLOSE_CONSUMER")
 
 
 def _has_reason(timeline: Timeline, stay: _Stay, frame: Frame) -> bool:

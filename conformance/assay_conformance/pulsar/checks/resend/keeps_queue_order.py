@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from assay_conformance.model.event import Outcome
 from assay_conformance.pulsar.timeline import Exercised, Resent, Says, Timeline, breach, check, ms
 
 
@@ -21,9 +20,9 @@ def keeps_queue_order(timeline: Timeline, resent: Resent) -> Says:
             f"connection {session.conn} it was sent at {ms(again.t_ns)}, and {furthest} at {ms(its_send.t_ns)}",
             *(unit.first, its_send, again),
         )
-    ends = [send.completion for send in timeline.sends(unit)]
-    acknowledged = [end for end in ends if end is not None and end.outcome is Outcome.OK and end.seq < ready.seq]
-    if acknowledged and len(acknowledged) == len(ends):
+    sends = list(timeline.sends(unit))
+    acknowledged = [one.completion for one in sends if one.completion is not None and one.had_succeeded(ready)]
+    if acknowledged and len(acknowledged) == len(sends):
         yield breach(
             "sent-after-receipt",
             f"{unit.line}: {unit} had completed at {ms(acknowledged[0].t_ns)}; expected it not to be sent again; it "

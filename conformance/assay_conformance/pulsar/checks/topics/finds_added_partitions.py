@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Outcome, Stepped
+from assay_conformance.model.event import AgentEnded, Event, Fired, Frame, Invoke, Stepped
 from assay_conformance.model.topic_names import base_topic, partition_name
 from assay_conformance.pulsar.checks._shut_out import refused_for_good
 from assay_conformance.pulsar.timeline import MS, Exercised, Says, Timeline, breach, check, ms, topics_of
@@ -45,9 +45,7 @@ def _opened(timeline: Timeline) -> Iterator[_Opened]:
 def _open_on(timeline: Timeline, kind: str, topic: str, at: Event) -> Iterator[Invoke]:
     """Yield open calls whose producer or consumer was open on a topic at an event."""
     for call in timeline.events.invokes(f"open_{kind}"):
-        end, over = timeline.end_of(call.op), timeline.over(call)
-        is_open = end is not None and end.outcome is Outcome.OK and end.seq < at.seq
-        if is_open and topic in topics_of(timeline, call) and (over is None or at.seq < over.seq):
+        if topic in topics_of(timeline, call) and timeline.is_in_use(call, at):
             yield call
 
 

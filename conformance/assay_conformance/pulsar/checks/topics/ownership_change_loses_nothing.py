@@ -186,9 +186,7 @@ def _may_come_ns(timeline: Timeline, consumer: Consumer) -> int:
 
 
 def _had_been_reported(send: Send, receive: Invoke) -> bool:
-    end = send.completion
-    reported = end is not None and end.outcome is Outcome.OK and end.seq < receive.seq
-    return reported and is_identified(send.invoke.size)
+    return send.had_succeeded(receive) and is_identified(send.invoke.size)
 
 
 def _out_of_order(timeline: Timeline) -> dict[int | None, Invoke]:
