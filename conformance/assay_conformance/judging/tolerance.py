@@ -20,6 +20,9 @@ from assay_conformance.model.outside import TAGS
 
 MS = 1_000_000
 
+BY_CHANCE = 1e-9
+"""Largest probability with which a client that chooses as it should is found to deviate."""
+
 
 def ms(t_ns: int) -> str:
     """Return a time for a sentence: milliseconds with one decimal."""

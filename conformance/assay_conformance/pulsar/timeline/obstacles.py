@@ -30,15 +30,13 @@ from assay_conformance.model.outside import TAGS
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.pulsar.timeline.connections import Why
 from assay_conformance.pulsar.timeline.registering import whose
-from assay_conformance.pulsar.timeline.requests import REQUESTS
+from assay_conformance.pulsar.timeline.requests import CLOSES, REQUESTS
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 if TYPE_CHECKING:
     from assay_conformance.pulsar.timeline.timeline import Timeline
 
-SENT_AWAY: Final = frozenset({"CLOSE_PRODUCER", "CLOSE_CONSUMER"})
-
-_ORDERS: Final = frozenset({"TOPIC_MIGRATED", *SENT_AWAY})
+_ORDERS: Final = frozenset({"TOPIC_MIGRATED", *CLOSES})
 
 _LASTING: Final = frozenset({"cut", "refuse", "hold", "resegment", *TAGS})
 """Faults that are obstacles for as long as they last; other faults affect only the frames that they touch."""

@@ -16,6 +16,7 @@ from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.pulsar.timeline.handlers import called_ns
 from assay_conformance.pulsar.timeline.interruptions import Interruption
 from assay_conformance.pulsar.timeline.registering import Registration
+from assay_conformance.pulsar.timeline.requests import HANDSHAKE
 from assay_conformance.pulsar.timeline.sends import ended_ns
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _ASKING: Final = (
     *("open_producer", "open_consumer", "close"),
     *("seek", "unsubscribe", "has_message_available", "last_message_id"),
 )
-_GREETINGS: Final = frozenset({"CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE"})
 _PINGS: Final = frozenset({"PING", "PONG"})
 _OWN: Final = (ErrorClass.INVALID_CONFIG, ErrorClass.CLOSED)
 """What a call fails with before it asks for anything."""
@@ -108,7 +108,7 @@ def _is_ambiguous(timeline: Timeline, moment: Event, its: Invoke, topics: frozen
     It greets a connection, which may be for another one, or answers a question about a topic on which several producers
     or consumers are being opened, or to which another one than `its` is on its way back.
     """
-    if not isinstance(moment, Frame) or moment.command in _GREETINGS:
+    if not isinstance(moment, Frame) or moment.command in HANDSHAKE:
         return isinstance(moment, Frame)
     if timeline.obstacles.about(moment).handle is not None:
         return False
@@ -138,4 +138,4 @@ def _is_about(timeline: Timeline, frame: Frame, handle: int, topics: frozenset[s
     """Return whether a frame is about a handle. Pings are the connection's: the answer to one concerns no handle."""
     if frame.command in _PINGS:
         return False
-    return frame.command in _GREETINGS or timeline.obstacles.about(frame).concerns(handle, topics)
+    return frame.command in HANDSHAKE or timeline.obstacles.about(frame).concerns(handle, topics)

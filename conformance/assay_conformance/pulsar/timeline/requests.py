@@ -13,6 +13,7 @@ _JUDGED_APART: Final = frozenset({"CONNECT", "SEND", "ACK", "AUTH_RESPONSE", "PI
 """Commands without a request id; and ACK, whose answers the chapter ack judges."""
 
 LOOKUPS: Final = ("LOOKUP", "PARTITIONED_METADATA")
+HANDSHAKE: Final = ("CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE")
 CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 
 REQUESTS: Final = tuple(one.command for one in table.REQUESTS if one.command not in _JUDGED_APART)

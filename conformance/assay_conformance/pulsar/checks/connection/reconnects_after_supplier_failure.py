@@ -6,6 +6,7 @@ from typing import Final
 from assay_conformance.model.event import Closed, Completion, ErrorClass, Fate
 from assay_conformance.pulsar.checks.connection._credentials import given_in_order
 from assay_conformance.pulsar.timeline import MS, Exercised, Producer, Says, Timeline, breach, check, ms
+from assay_conformance.pulsar.timeline.requests import HANDSHAKE
 
 _WITHIN_MS: Final = 6_000
 """A few attempts, and the pauses between them."""
@@ -13,7 +14,6 @@ _WITHIN_MS: Final = 6_000
 _GIVEN_UP: Final = (ErrorClass.AUTH, ErrorClass.TRANSPORT)
 """What sends fail with when their producer has ended for want of credentials, or of a connection."""
 
-_HANDSHAKE: Final = ("CONNECT", "CONNECTED", "AUTH_CHALLENGE", "AUTH_RESPONSE")
 
 Lost = tuple[Producer, Closed]
 
@@ -57,7 +57,7 @@ def reconnects_after_supplier_failure(timeline: Timeline, lost: Lost) -> Says:
 
 def _is_held_up(timeline: Timeline, ended: Closed) -> bool:
     """Return whether a fault touched a later handshake: for how long a client waits then is another requirement's."""
-    return any(one.seq > ended.seq and one.fate is not Fate.PASSED for one in timeline.events.frames(*_HANDSHAKE))
+    return any(one.seq > ended.seq and one.fate is not Fate.PASSED for one in timeline.events.frames(*HANDSHAKE))
 
 
 def _since(line: Producer, ended: Closed) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from assay_conformance.ledger.clauses import SHARED_TYPES
 from assay_conformance.model.event import Ended, Event, Frame
@@ -28,9 +28,7 @@ from assay_conformance.pulsar.timeline import (
     each,
     ms,
 )
-
-READ_BATCH_ENTRIES: Final = 100
-"""dispatcherMaxReadBatchSize: one read takes no more."""
+from assay_conformance.pulsar.timeline.limiters import READ_BATCH_ENTRIES
 
 
 class _Limited(NamedTuple):

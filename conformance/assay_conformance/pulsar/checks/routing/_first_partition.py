@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from assay_conformance.judging.tolerance import BY_CHANCE
 from assay_conformance.pulsar.timeline import (
     Exercised,
     PartitionedProducer,
@@ -14,9 +15,6 @@ from assay_conformance.pulsar.timeline import (
     is_keyless,
     ms,
 )
-
-BY_CHANCE = 1e-9
-"""How seldom producers that choose for themselves may all have chosen one partition."""
 
 
 def first_messages(timeline: Timeline, judged: Callable[[PartitionedProducer], bool]) -> Iterable[Sequence[Routed]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.checks.consumption import is_torn
+from assay_conformance.judging.tolerance import BY_CHANCE
 from assay_conformance.model.event import AgentEnded, Closed, Event, Frame
 from assay_conformance.model.hooks import ROUTER
 from assay_conformance.model.payload import is_identified
@@ -20,9 +21,6 @@ from assay_conformance.pulsar.timeline import (
     is_keyless,
     ms,
 )
-
-BY_CHANCE = 1e-9
-"""Largest probability that correctly spread keys are reported as a breach."""
 
 
 @check("topics.uses-added-partitions")
