@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.consumption import plain_acks
 from assay_conformance.model.event import Event, Fired, Frame
+from assay_conformance.pulsar.checks.robustness._ignored import put_in
 from assay_conformance.pulsar.timeline import Exercised, Says, Timeline, breach, each, ms
 from assay_conformance.pulsar.timeline.permits import queue_of
 from assay_conformance.pulsar.timeline.unreadable import Ending, Unreadable, UnreadableMessages
@@ -109,7 +110,8 @@ def _connection_goes_on(
     if left is None:
         return
     fired = (one for one in timeline.events.of(Fired) if one.conn == left.conn and one.seq < left.seq)
-    if all(one.action == "corrupt" for one in fired):
+    is_forged = any(frame.conn == left.conn for frame in put_in(timeline))
+    if not is_forged and all(one.action == "corrupt" for one in fired):
         yield breach(
             "connection-closed",
             f"{message.entry} came over connection {left.conn} at {ms(message.frame.t_ns)} {clause.how}; expected the "

@@ -32,11 +32,11 @@ from assay_conformance.checks.leaving import LOOKUPS, ends_reading, is_busy, is_
 from assay_conformance.history.events import Events
 from assay_conformance.judging.patterns import Bounds
 from assay_conformance.model.event import (
-    FORGED,
     AgentEnded,
     Closed,
     ClosedBy,
     Event,
+    Fate,
     Fired,
     Frame,
     Opened,
@@ -127,6 +127,7 @@ class Connection:
         return any(reason.why not in (Why.REQUEST_REFUSED, Why.RECEIPT_STALE) for reason in self.before(event))
 
 
+_ALTERED: Final = Fate.ALTERED
 _REFUSALS: Final = ("ERROR", *LOOKUPS)
 
 
@@ -208,5 +209,5 @@ def _frames(events: Events) -> Iterator[tuple[int, Reason]]:
         if frame.to_receiver and answered.get(frame.conn, -1) < frame.seq:
             yield frame.conn, Reason(Why.UNANSWERED, frame)
     for frame in events.frames():
-        if frame.fate in FORGED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
+        if frame.fate is _ALTERED and frame.dir is Direction.TO_CLIENT and frame.to_receiver:
             yield frame.conn, Reason(Why.FORGED, frame)

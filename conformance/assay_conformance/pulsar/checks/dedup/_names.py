@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.history.events import in_order
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.pulsar.checks.dedup._deduplication import NO_SEQUENCE_ID, Name, name_of, named_session
@@ -33,9 +34,9 @@ class Numbers:
             del self.pending[first]
 
     def answered(self, publish: Publish, answer: Frame) -> None:
-        """Count a SEND that was answered: after any receipt the broker holds its id to be stored."""
+        """Count a SEND that was answered."""
         self.pending.pop(publish, None)
-        if answer.command == "SEND_RECEIPT":
+        if answer.command == "SEND_RECEIPT" and not is_duplicate(answer):
             self.written(publish.highest_id)
 
     def is_new(self, id: int) -> bool:

@@ -36,8 +36,11 @@ def _copies(timeline: Timeline) -> Iterator[_Copy]:
         elif publish is not None and event is not publish.send:
             if publish in firsts:
                 yield _Copy(firsts[publish], publish, numbers.stored, late.setdefault(name, []))
-            else:
+            elif publish in numbers.pending:
                 numbers.answered(publish, event)
+                if event.command == "SEND_RECEIPT":
+                    # The broker holds it to be stored, whatever became of it.
+                    numbers.written(publish.id)
         elif publish is not None and publish.is_intact and _is_alone(publish):
             first = numbers.first_pending(publish.id)
             if first is None:

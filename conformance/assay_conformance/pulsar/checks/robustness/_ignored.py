@@ -57,5 +57,8 @@ def _left_over(timeline: Timeline, came: Frame, frames: Sequence[Frame]) -> Clos
 
     Of a fault that puts something in, the frames that came of it are the reason.
     """
+    ours = {frame.seq for frame in frames}
+    if any(one.conn == came.conn and one.seq not in ours for one in put_in(timeline)):
+        return None
     forged = (one.event for one in timeline.connection(came.conn).reasons if one.why is Why.FORGED)
     return timeline.left_over_messages(came, [*frames, *(one for one in forged if isinstance(one, Fired))])
