@@ -16,6 +16,7 @@ import argparse
 import json
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ from fuzz.hostile.kinds import KINDS, found
 from assay_fixtures.verified import exit_code
 
 ALL_DOORS: Final = (*DOORS, *traffic.TRAFFIC)
+_SERVERS: Final = ", ".join(traffic.TRAFFIC)
 _PROGRESS: Final = 250
 _SERVER_TURN: Final = 200
 """Attacks that one broker takes before it is renewed."""
@@ -49,6 +51,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path, help="write every attack and what came of it there")
     options = parser.parse_args()
+    if _wants_ledgers(options):
+        parser.error(f"ledgers need numpy and pyarrow in {options.python}: expected them, or doors among {_SERVERS}")
     print(f"seed {options.seed}", flush=True)
     numbers = range(options.attacks) if options.only is None else range(options.only, options.only + 1)
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
@@ -63,6 +67,15 @@ def main() -> int:
         options.json.write_text("\n".join(json.dumps(_record(one)) for one in tried) + "\n")
     _print(tried)
     return exit_code(len(tried), sum(bool(one.breaches) for one in tried), "attacks")
+
+
+def _wants_ledgers(options: argparse.Namespace) -> bool:
+    """Whether ledgers are to be made, as for every door of commands, where nothing can write them."""
+    if not set(options.door or ALL_DOORS) & set(DOORS):
+        return False
+    return (
+        subprocess.run([options.python, "-c", "import numpy, pyarrow"], capture_output=True, timeout=60).returncode != 0
+    )
 
 
 def _all(options: argparse.Namespace, folder: Path, numbers: range) -> list[Tried]:
