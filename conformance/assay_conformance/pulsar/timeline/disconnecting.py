@@ -13,7 +13,7 @@ from assay_conformance.model.event import Closed, ErrorClass, Event, Frame
 from assay_conformance.pulsar.timeline.connections import Connection, Why, connections
 from assay_conformance.pulsar.timeline.producers import Producer
 from assay_conformance.pulsar.timeline.requesting import Requesting
-from assay_conformance.pulsar.timeline.requests import REQUESTS
+from assay_conformance.pulsar.timeline.requests import LEFT_OVER
 from assay_conformance.pulsar.timeline.sends import IN_FLIGHT_NS
 
 
@@ -35,7 +35,7 @@ class Disconnecting(Requesting):
             sent = [frame for _, frame in unit.sends if frame.seq < end.seq] if unit is not None else []
             yield from ((frame.conn, end) for frame in sent[-1:])
         limit_ns = self.operation_timeout_ns()
-        for request in self.requests(*REQUESTS) if limit_ns and self.events.of(Closed) else ():
+        for request in self.requests(*LEFT_OVER) if limit_ns and self.events.of(Closed) else ():
             frame, answer, closed = request.frame, request.answer, self.closed(request.frame.conn)
             until = closed if answer is None else answer
             if closed is not None and until is not None and frame.t_ns + limit_ns <= until.t_ns:

@@ -19,6 +19,9 @@ CLOSES: Final = ("CLOSE_PRODUCER", "CLOSE_CONSUMER")
 REQUESTS: Final = tuple(one.command for one in table.REQUESTS if one.command not in _JUDGED_APART)
 """Commands whose answer a client awaits for its operation time-out."""
 
+LEFT_OVER: Final = tuple(one for one in REQUESTS if "SCHEMA" not in one and one != "WATCH_TOPIC_LIST")
+"""Those that pulsar-rs sends, which leaves a connection over one that is not answered in time."""
+
 _ANSWERED_BY: Final = {one.command: one.answer for one in table.REQUESTS}
 
 
