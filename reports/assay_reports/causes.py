@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from assay_conformance.model.verdict import VOID
 from assay_reports.report import Failure
 
 K = TypeVar("K")
+
+MOST_IN_FULL: Final = 10
+"""Kinds of unexpected failures that are reported one by one; where there are more, causes are."""
 
 ALIKE = 0.5
 """How much of all their Cases two kinds of failures have in common at least, to be told together."""
@@ -76,6 +79,21 @@ def causes(failures: Iterable[Failure]) -> list[Cause]:
             found.setdefault(_kind(failure), []).append(failure)
     cases = {kind: frozenset(failure.cell.case for failure in group) for kind, group in found.items()}
     return [Cause({kind: tuple(found[kind]) for kind in group}) for group in _groups(cases)]
+
+
+def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
+    """Return those that are not expected, grouped by requirement, verdict and code."""
+    groups: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in failures:
+        if not failure.expected:
+            code = failure.finding.code if failure.finding else ""
+            groups.setdefault((failure.cell.requirement, failure.cell.verdict, code), []).append(failure)
+    return list(groups.values())
+
+
+def are_many(failures: Iterable[Failure]) -> bool:
+    """Return whether so much failed that a person reads causes, and not each kind of failure."""
+    return len(alike(failures)) > MOST_IN_FULL
 
 
 def _groups(cases: Mapping[Kind, frozenset[str]]) -> Iterator[list[Kind]]:

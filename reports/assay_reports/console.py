@@ -18,6 +18,7 @@ from rich.text import Text
 
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import VOID, Expected, RequirementVerdict, Verdict
+from assay_reports.causes import alike, are_many
 from assay_reports.console_causes import print_causes, print_command
 from assay_reports.impact import Impact, impact_words
 from assay_reports.outcome import WORDS
@@ -57,9 +58,6 @@ _MOST_NOT_JUDGED = 2
 """Impacts, reasons of an exit code, reasons why Cases were left out, and requirements that were not always judged: the
 summary fits on one screen, which is `SCREEN`."""
 
-_MOST_IN_FULL = 10
-"""Kinds of unexpected failures that are told in full."""
-
 SCREEN = (120, 40)
 """Columns and lines of a terminal in which the summary is read as a whole."""
 
@@ -70,15 +68,15 @@ def print_report(report: Report, console: Console) -> None:
     The summary comes last, since the end is what stays on the screen. Where many Cases fail, as in the first run of a
     client, each chapter and each cause gets a line or a few: the page has the rest.
     """
-    alike = list(_alike(report.failures))
-    if len(alike) > _MOST_IN_FULL:
+    if are_many(report.failures):
         print_causes(report, console)
     else:
         for title, rows in report.chapters():
             console.print(Trimmed(_chapter(title, rows, report, console.width)))
         console.print()
-        of_client = [group for group in alike if group[0].requirement.side is not Side.BROKER]
-        of_broker = [group for group in alike if group[0].requirement.side is Side.BROKER]
+        groups = alike(report.failures)
+        of_client = [group for group in groups if group[0].requirement.side is not Side.BROKER]
+        of_broker = [group for group in groups if group[0].requirement.side is Side.BROKER]
         _print_in_full(of_client, report, console)
         if of_broker:
             console.print(Trimmed(Text(f"Of the broker, {clean(report.verdicts.broker)}:\n", style="bold")))
@@ -139,16 +137,6 @@ def _title(row: RequirementVerdict, report: Report) -> str:
 
 def _style(row: RequirementVerdict) -> str:
     return "yellow" if row.expected is Expected.EXPECTED_FAIL else STYLE[row.verdict]
-
-
-def _alike(failures: Iterable[Failure]) -> Iterable[list[Failure]]:
-    """Those not expected, grouped by requirement, verdict and code: one cause shows in many Cases."""
-    groups: dict[tuple[str, ...], list[Failure]] = {}
-    for failure in failures:
-        if not failure.expected:
-            code = failure.finding.code if failure.finding else ""
-            groups.setdefault((failure.cell.requirement, failure.cell.verdict, code), []).append(failure)
-    return groups.values()
 
 
 def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableType:

@@ -21,9 +21,10 @@ from markupsafe import Markup
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import VOID, Expected, Verdict
 from assay_reports import plots
+from assay_reports.causes import are_many, causes
 from assay_reports.impact import IMPACT_MEANS, Impact, impact_words
 from assay_reports.outcome import WORDS
-from assay_reports.page import axis, chart, facts, overview, room
+from assay_reports.page import axis, by_cause, chart, facts, overview, room
 from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted
 from assay_reports.verdicts import Met, counts, not_judged, shown, void
@@ -62,7 +63,8 @@ def page(report: Report) -> str:
     css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
-    failures, expected = room.sections(report.failures, _article)
+    found = causes(report.failures) if are_many(report.failures) else []
+    failures, expected = room.sections(report.failures, _article, [cause.first for cause in found])
     return (
         _environment()
         .get_template("report.html.j2")
@@ -77,6 +79,7 @@ def page(report: Report) -> str:
             counted=_tiles(counts(rows, requirements)),
             broker_counted=counts(rows, requirements, broker_side=True),
             failures=failures,
+            causes=list(by_cause.blocks(found, failures)),
             expected=expected,
             most_unfolded=MOST_UNFOLDED,
             reasons=room.part(report.verdicts.reasons, room.MOST_REASONS),

@@ -6,7 +6,7 @@ and names the file of the run folder that holds it: nothing is lost, for the pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Generic, TypeVar
@@ -73,15 +73,17 @@ class Section:
     brief: Part[Failure]
 
 
-def sections(failures: Sequence[Failure], article: Callable[[Failure], Markup]) -> tuple[Section, Section]:
+def sections(
+    failures: Sequence[Failure], article: Callable[[Failure], Markup], foremost: Iterable[Failure] = ()
+) -> tuple[Section, Section]:
     """Return the section of unexpected failures and that of expected ones.
 
-    While there is room a failure gets its timeline: first one failure of each requirement and code, then the others; in
-    both, unexpected ones first.
+    While there is room a failure gets its timeline: the foremost, then one failure of each requirement and code, then
+    the others; in both, unexpected ones first.
     """
     left = STORIES_BYTES
     articles: dict[int, Markup] = {}
-    for number in _by_need(failures):
+    for number in _by_need(failures, frozenset(map(id, foremost))):
         if left <= 0:
             break
         text = article(failures[number])
@@ -92,15 +94,15 @@ def sections(failures: Sequence[Failure], article: Callable[[Failure], Markup]) 
     return unexpected, _section(failures, articles, expected=True)
 
 
-def _by_need(failures: Sequence[Failure]) -> list[int]:
+def _by_need(failures: Sequence[Failure], foremost: Set[int]) -> list[int]:
     """Their numbers, those that need a timeline most first."""
     known: set[tuple[str, str, str]] = set()
     needs = []
     for number, failure in enumerate(failures):
         cause = (failure.requirement.id, failure.finding.code if failure.finding else "", failure.cell.verdict)
-        needs.append((cause in known, failure.expected, number))
+        needs.append((id(failure) not in foremost, cause in known, failure.expected, number))
         known.add(cause)
-    return [number for _, _, number in sorted(needs)]
+    return [number for *_, number in sorted(needs)]
 
 
 def _section(failures: Sequence[Failure], articles: dict[int, Markup], *, expected: bool) -> Section:

@@ -61,7 +61,7 @@ def test_each_cause_gets_a_timeline_before_another_gets_two(sample: Sample) -> N
         sample.judged(Verdict.FAIL, "x", "y"), sample.judged(Verdict.FAIL, "x", case="ack/close-flushes")
     )
     causes = [(failures.finding.code, failures.cell.case) for failures in report.failures if failures.finding]
-    first = [causes[number] for number in room._by_need(report.failures)][:2]
+    first = [causes[number] for number in room._by_need(report.failures, set())][:2]
     assert sorted(code for code, _ in first) == ["x", "y"]
 
 
