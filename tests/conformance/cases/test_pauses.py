@@ -12,6 +12,10 @@ from assay_conformance.pulsar.cases import all_cases
 PAUSES: Mapping[str, str] = {
     "connection/slow-handshake": "what is wrong leaves right behind CONNECT; a client that waits may wait for any time",
     "listener/acks-before-last-topic-is-open": "a client may call the handler as soon as it has messages, or wait",
+    **dict.fromkeys(
+        ("robustness/closed-before-connected-consumer", "robustness/closed-before-connected-producer"),
+        "a client that has got CONNECTED when it is closed finishes the opening, or ends it with a failure",
+    ),
     "routing/short-and-long-batching-windows": "it is how far away the broker is, for two producers that are compared",
 }
 """Cases that keep frames back for a fixed time, and why the verdict does not depend on how long that is."""
