@@ -101,6 +101,29 @@ def edge_case_messages() -> Case:
     )
 
 
+def edge_case_messages_in_a_batch() -> Case:
+    """Send one batch of messages, each with something of its own."""
+    plan, client = Schedule.with_client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, size=0)
+    plan.send(producer, size=0, properties={"of": "an empty message"})
+    plan.send(producer, key="")
+    plan.send(producer, key="\N{GREEK SMALL LETTER PI} \N{BLACK HEART SUIT}")
+    plan.send(producer, properties={"empty": "", "\N{SNOWMAN}": "\N{UMBRELLA}"})
+    plan.send(producer, event_time_ms=1)
+    plan.send(producer, event_time_ms=2)
+    plan.receive(consumer, 7, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/edge-case-messages-in-a-batch",
+        "A batch holds empty messages, empty and non-ASCII keys, properties, and two event times",
+        ("robustness.edge-case-payloads-round-trip", "robustness.edge-case-metadata-round-trip"),
+        capabilities=("producer",),
+        producer={"batching": True, "batching_max_messages": 7},
+        consumer=EARLIEST,
+    )
+
+
 def edge_case_entries() -> Case:
     plan = Schedule()
     plan.broker(
@@ -147,5 +170,6 @@ CASES = (
         UNKNOWN_COMMAND,
     ),
     edge_case_messages(),
+    edge_case_messages_in_a_batch(),
     edge_case_entries(),
 )

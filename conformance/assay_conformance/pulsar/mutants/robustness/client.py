@@ -23,6 +23,7 @@ from assay_conformance.wire import (
     BaseCommand,
     CommandType,
     Frame,
+    Member,
     MessageMetadata,
     Payload,
     ProtocolError,
@@ -219,6 +220,18 @@ class LargePropertiesLost(OpBuilder):
         if metadata.ByteSize() > 65_536:
             del metadata.properties[:]
         return metadata
+
+
+class EventTimeInBatchLost(OpBuilder):
+    """A message of a batch is sent without its event time."""
+
+    breaks = "robustness.edge-case-metadata-round-trip"
+    stands_for = "apache/pulsar#1882: the event time of batched messages is not set"
+
+    def _member(self, sent: Sent) -> Member:
+        member = super()._member(sent)
+        member.metadata.ClearField("event_time")
+        return member
 
 
 class EmptyWithPropertiesDiscarded(Arrivals):
