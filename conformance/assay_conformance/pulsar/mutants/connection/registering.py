@@ -1,4 +1,4 @@
-"""Clients that register again with less than their application configured."""
+"""Clients that register again with less than was configured. `_opened` is None once they have registered."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ class ProducerReturnsWithoutProperties(Producer):
     """A producer that comes back states no properties."""
 
     breaks = "connection.registers-as-configured"
-    stands_for = "a registration that is built anew for each connection, from less than the first one"
-
-    _has_registered = False
+    stands_for = "the first registration is built from all settings, and later ones from some of them"
 
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
-        if self._has_registered:
+        if self._opened is None:
             del built.producer.metadata[:]
-        self._has_registered = True
         return built
 
 
@@ -42,13 +39,10 @@ class ConsumerReturnsWithoutProperties(Consumer):
     breaks = "connection.registers-as-configured"
     stands_for = "a sibling of a producer that does so"
 
-    _has_registered = False
-
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
-        if self._has_registered:
+        if self._opened is None:
             del built.subscribe.metadata[:]
-        self._has_registered = True
         return built
 
 
@@ -58,13 +52,10 @@ class RangesAreForgotten(Consumer):
     breaks = "connection.registers-as-configured"
     stands_for = "apache/pulsar#23272: consumers of one subscription with different policies take it from each other"
 
-    _has_registered = False
-
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
-        if self._has_registered:
+        if self._opened is None:
             built.subscribe.ClearField("keySharedMeta")
-        self._has_registered = True
         return built
 
 
@@ -84,13 +75,10 @@ class AlwaysExclusive(Consumer):
     """A consumer that comes back asks for an Exclusive subscription."""
 
     breaks = "connection.registers-as-configured"
-    stands_for = "a registration that is built anew for each connection, from less than the first one"
-
-    _has_registered = False
+    stands_for = "the first registration is built from all settings, and later ones from some of them"
 
     def _registration(self, request_id: int) -> BaseCommand:
         built = super()._registration(request_id)
-        if self._has_registered:
+        if self._opened is None:
             built.subscribe.subType = pb.CommandSubscribe.Exclusive
-        self._has_registered = True
         return built
